@@ -959,8 +959,11 @@ function namesIn(file: string): readonly { readonly name: string; readonly isExp
   return [...declared, ...members];
 }
 
+/** Returns what a file imports, without the mark of the bundler for threads. */
 function importsOf(file: string): string[] {
-  return [...sources.get(file)!.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!);
+  return [...sources.get(file)!.matchAll(/(?:from|import)\s*\(?\s*'([^'?]+)(?:\?worker)?'/g)].map(
+    (match) => match[1]!,
+  );
 }
 
 function roomOf(file: string): string {

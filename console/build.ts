@@ -13,10 +13,16 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { build } from 'vite';
+import { build, type Plugin } from 'vite';
 
 const PAGE = fileURLToPath(new URL('page', import.meta.url));
 const BUILT = fileURLToPath(new URL('../dist/console', import.meta.url));
+
+/** Imports of packages that get the functions of the same names of page/introspection.js: they build and print the whole schema in the thread of the page. */
+const REPLACED_IMPORTS = [
+  { of: '/@graphiql/react/dist/stores/schema.js', source: 'graphql' },
+  { of: '/monaco-graphql/esm/workerManager.js', source: './utils' },
+];
 
 /** Builds beside the folder and moves the files, so that an engine that serves the folder meanwhile reads whole ones: the page last, because
  *  it names the others. Files that the page no longer names are deleted. */
@@ -45,6 +51,7 @@ async function buildInto(folder: string): Promise<void> {
     configFile: false,
     logLevel: 'error',
     worker: { format: 'es' },
+    plugins: [replacedImports()],
     build: {
       outDir: folder,
       emptyOutDir: true,
@@ -58,6 +65,23 @@ async function buildInto(folder: string): Promise<void> {
     writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
     rmSync(file);
   }
+}
+
+/** Replaces the imports, and fails when a package no longer has one of them. */
+function replacedImports(): Plugin {
+  const left = new Set(REPLACED_IMPORTS);
+  return {
+    name: 'replaced-imports',
+    enforce: 'pre',
+    resolveId(source, importer) {
+      const found = REPLACED_IMPORTS.find((each) => each.source === source && importer?.endsWith(each.of));
+      if (found) left.delete(found);
+      return found && join(PAGE, 'introspection.js');
+    },
+    buildEnd(error) {
+      if (!error && left.size > 0) throw new Error(`not imported any more: ${JSON.stringify([...left])}`);
+    },
+  };
 }
 
 if (import.meta.main) await buildConsole(BUILT);

@@ -8,6 +8,7 @@ import {
   CONSOLE_SECRET,
   type ConsoleWorld,
   choose,
+  EDITOR,
   fill,
   HAS_BROWSER,
   press,
@@ -26,7 +27,6 @@ const [ROLE, VARIABLES] = [0, 1].map((i) => `document.querySelectorAll('.bar inp
   string,
   string,
 ];
-const EDITOR = `document.querySelector('.graphiql-query-editor .native-edit-context, .graphiql-query-editor textarea')`;
 const PANE = `document.querySelector('.pane')`;
 
 describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {

@@ -1,8 +1,8 @@
 /** The page Explore: GraphiQL against this engine, as a role of one's choice with its session variables. Both are sent as headers, with the
  *  introspection too: the explorer shows exactly what that role may see. Panes beside the editor build the operation, explain it, write code for it
  *  and save it as a resource.
- *  Not here: signing in (page.jsx), the requests (requests.js), the headers (headers.js). */
-import 'graphiql/setup-workers/vite';
+ *  Not here: signing in (page.jsx), the requests (fetcher.js), the headers (headers.js). */
+import './editor-workers.js';
 import 'graphiql/style.css';
 import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
@@ -14,7 +14,7 @@ import { COLLECTION_PANE } from './collection-pane.jsx';
 import { ExploreContext } from './editor.js';
 import { exampleFor, warningFor } from './example.js';
 import { EXPLAIN_PANE } from './explain.jsx';
-import { fetcherFor } from './requests.js';
+import { fetcherFor } from './fetcher.js';
 import { KEYS, storage, UNAUTHORIZED_ROLE } from './session.js';
 import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
 

@@ -1,38 +1,12 @@
-/** The requests of the pages: GraphQL and admin operations over HTTP, subscriptions over a WebSocket (subscribe.js), each with the headers of the role, the
- *  secret and the editor. Not here: what is kept (session.js), the headers (headers.js). */
+/** The requests of the pages: GraphQL and admin operations over HTTP, each with the headers of the role and the secret.
+ *  Not here: what is kept (session.js), the headers (headers.js), the operations of Explore (fetcher.js). */
 import { headersOf } from './credentials.js';
 import { parseWithAllDigits } from './digits.js';
 import { sentHeaders } from './headers.js';
-import { operationOf } from './operation.js';
-import { IS_READ_ONLY, keptHeaders, ROOT } from './session.js';
-import { subscribe } from './subscribe.js';
-
-const READ_ONLY =
-  'This console is read-only and runs no mutation. An administrator of the engine can allow it: --console-mode edit';
+import { ROOT } from './session.js';
 
 /** Receives an event `denial` when the engine refuses a request because of who sent it. */
 export const denials = new EventTarget();
-
-/** Returns a fetcher of GraphiQL that sends operations with the headers of `viewAs`. `onProblem` receives why the engine refused the
- *  credentials, empty when it did not; `onTime` the milliseconds until the answer of an operation of the user. */
-export function fetcherFor(viewAs, session, { onProblem, onTime }) {
-  return async (given, { headers } = {}) => {
-    const { question, kind, problem } = operationOf(given);
-    // A text that the page cannot read is not sent: it could be a mutation.
-    if (problem !== undefined) return { errors: [{ message: problem }] };
-    if (kind === 'mutation' && IS_READ_ONLY) return { errors: [{ message: READ_ONLY }] };
-    const isIntrospection = question.operationName === 'IntrospectionQuery';
-    // The first introspection comes before the editor of the headers.
-    const written = headers ?? (isIntrospection ? keptHeaders() : {});
-    const sent = sentHeaders(headersOf(session), viewAs, written);
-    if (kind === 'subscription') return subscribe(question, sent, reportDenial);
-    const startedAt = performance.now();
-    const { body } = await post('../v1/graphql', question, sent);
-    if (!isIntrospection) onTime(Math.round((performance.now() - startedAt) * 10) / 10);
-    onProblem(denialIn(body) ?? '');
-    return body;
-  };
-}
 
 /** Resolves to the data of a query, which is the JSON text `question`, with the headers of `viewAs`. Rejects with the message of the engine. */
 export async function queryData(viewAs, session, question, signal) {
@@ -100,29 +74,30 @@ export async function perform(session, type, args) {
   return body;
 }
 
-async function post(path, question, headers) {
-  const answer = await send(path, question, headers);
+/** Resolves to the status and the body of an answer. `read` reads the body, as JSON by default. */
+export async function post(path, question, headers, read) {
+  const answer = await send(path, question, headers, read);
   if (denialIn(answer.body) !== undefined) reportDenial();
   return answer;
 }
 
-async function send(path, question, headers) {
+async function send(path, question, headers, read = (response) => response.json()) {
   const response = await fetch(new URL(path, ROOT), {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(question),
   });
-  return { status: response.status, body: await response.json() };
+  return { status: response.status, body: await read(response) };
 }
 
-function reportDenial() {
+export function reportDenial() {
   denials.dispatchEvent(new Event('denial'));
 }
 
 const DENIALS = ['access-denied', 'invalid-jwt', 'invalid-headers', 'jwt-missing-role-claims'];
 
 /** Returns the message of a refusal because of who sent the request, of GraphQL or the admin API; undefined for other answers. */
-function denialIn({ errors, code, error }) {
+export function denialIn({ errors, code, error }) {
   if (DENIALS.includes(code)) return error;
   return errors?.find(({ extensions }) => DENIALS.includes(extensions?.code))?.message;
 }

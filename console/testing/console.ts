@@ -13,6 +13,8 @@ export const TIMEOUT_MS = 120_000;
 /** A name or a value that would run if it were markup. */
 export const MARKUP = '<img src=x onerror=document.title=1>';
 export const CONSOLE_SECRET = 'a-secret-for-looking';
+/** The element of the operation editor of Explore that has the focus. */
+export const EDITOR = `document.querySelector('.graphiql-query-editor .native-edit-context, .graphiql-query-editor textarea')`;
 export const BUILT = fileURLToPath(new URL('../../dist/console', import.meta.url));
 
 const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
