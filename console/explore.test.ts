@@ -170,6 +170,42 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await page.until(`${tick('book_by_pk')} && !${tick('book_stream')}`);
   });
 
+  test('the documentation has what the role sees, is searched, and opens from the editor', async () => {
+    const paneHas = (text: string) => `${PANE}.innerText.includes(${JSON.stringify(text)})`;
+    const link = (name: string) =>
+      `[...document.querySelectorAll('.pane .link')].find((each) => each.innerText === '${name}')`;
+    const follow = (name: string) => page.evaluate(`${link(name)}.click()`);
+    const search = (text: string) => fill(page, `${PANE}.querySelector('input[type=search]')`, text);
+    await open('admin');
+    await openPane('Documentation');
+    await follow('query_root');
+    await search('by_p');
+    await page.until(`${link('book_by_pk')} && !${link('book_aggregate')}`);
+    await follow('book_by_pk');
+    await page.until(`${paneHas('query_root.book_by_pk')} && ${paneHas('id: Int!')}`);
+    await follow('book');
+    await page.until(link('owner'));
+    await search('');
+    await follow('owner');
+    await page.until(paneHas('book.owner'));
+    // The coordinate remains, and the role has no such field.
+    await viewAs('reader', 'ann');
+    await page.until(paneHas('has no book.owner'));
+    for (let i = 0; i < 4; i++) await press(page, 'Back');
+    await page.until(paneHas('All types'));
+    await search('titl');
+    await page.until(link('book.title'));
+    await search('owner');
+    await page.until(paneHas('Nothing has this name.'));
+    await page.evaluate(`(() => {
+      const [editor] = __MONACO.editor.getEditors();
+      editor.setPosition(editor.getModel().getPositionAt(editor.getValue().indexOf('title') + 1));
+      editor.focus();
+      editor.trigger('test', 'editor.action.revealDefinition');
+    })()`);
+    await page.until(paneHas('book.title'));
+  });
+
   test('an operation is saved as a resource with its name', async () => {
     await open('admin');
     await fill(page, EDITOR, 'query Mine { book { id } }');
@@ -216,7 +252,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
       await page.prefer(scheme);
       await open('admin');
       await viewAs('reader', 'ann');
-      for (const pane of ['Build', 'Explain', 'Code', 'Save']) {
+      for (const pane of ['Documentation', 'Build', 'Explain', 'Code', 'Save']) {
         await openPane(pane);
         if (pane === 'Explain') {
           await press(page, 'Explain the operation');

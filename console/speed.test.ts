@@ -17,6 +17,16 @@ const TRIES = 3;
 /** The files that were received: a thread of the editor that begins again has its file from the cache. */
 const FILES = `performance.getEntriesByType('resource').filter(({ name, transferSize }) => name.includes('/console/assets/') && transferSize > 0)`;
 
+/** Returns the time of the longest task of the thread of the page that began after the page was loaded and after a moment of its clock. */
+function longestTaskMs(page: Page, afterMs = 0): Promise<number> {
+  return page.evaluate(`new Promise((resolve) => {
+    const isLater = ({ startTime }) => startTime > Math.max(${afterMs}, performance.timing.loadEventEnd - performance.timeOrigin);
+    const entries = (list) => resolve(Math.max(0, ...list.getEntries().filter(isLater).map(({ duration }) => duration)));
+    new PerformanceObserver(entries).observe({ type: 'longtask', buffered: true });
+    setTimeout(() => resolve(0), 500);
+  })`);
+}
+
 /** Writes an operation and waits until the thread of the editor has found its mistake: then it has received the schema. */
 async function untilValidated(page: Page): Promise<void> {
   await fill(page, EDITOR, 'query { nothing }');
@@ -43,11 +53,7 @@ describe.skipIf(!HAS_BROWSER)(`pages on a huge model${REASON}`, { timeout: TIMEO
     const paintMs = await page.evaluate<number>(
       `performance.getEntriesByName('first-contentful-paint')[0].startTime`,
     );
-    const taskMs = await page.evaluate<number>(`new Promise((resolve) => {
-      const entries = (list) => resolve(Math.max(0, ...list.getEntries().filter(({ startTime }) => startTime > performance.timing.loadEventEnd - performance.timeOrigin).map(({ duration }) => duration)));
-      new PerformanceObserver(entries).observe({ type: 'longtask', buffered: true });
-      setTimeout(() => resolve(0), 500);
-    })`);
+    const taskMs = await longestTaskMs(page);
     await page.close();
     return { bytes, paintMs, taskMs };
   };
@@ -66,5 +72,42 @@ describe.skipIf(!HAS_BROWSER)(`pages on a huge model${REASON}`, { timeout: TIMEO
     expect(figures.bytes).toBeLessThan(path === '' ? MOST_EDITOR_BYTES : MOST_BYTES);
     expect(figures.paintMs).toBeLessThan(MOST_PAINT_MS * slowness());
     expect(figures.taskMs).toBeLessThan(mostTaskMs);
+  });
+
+  test('no step of a user in Explore stops the page for long', async () => {
+    const page = await world.browser.newPage();
+    await page.resize(1440, 900);
+    await page.go(`${world.engine.url}/console/#admin-secret=${world.engine.adminSecret}`);
+    await page.until(EDITOR);
+    await untilValidated(page);
+    const open = (title: string) => `document.querySelector('button[aria-label="Show ${title}"]').click()`;
+    const follow = (name: string) =>
+      `[...document.querySelectorAll('.pane .link')].find((each) => each.innerText === '${name}').click()`;
+    const search = `document.querySelector('.pane input[type=search]')`;
+    const complete = `__MONACO.editor.getEditors()[0].trigger('test', 'editor.action.triggerSuggest', {})`;
+    const steps: readonly [step: () => Promise<unknown>, isShown: string][] = [
+      [() => page.evaluate(open('Build')), `document.querySelectorAll('.pane .tick').length >= 50`],
+      [() => page.evaluate(open('Documentation')), `document.querySelectorAll('.docs li').length >= 50`],
+      [
+        () => fill(page, search, 'no_such_name'),
+        `document.querySelector('.docs').innerText.includes('Nothing has')`,
+      ],
+      [() => fill(page, search, 'query_root'), `document.querySelectorAll('.docs li').length === 1`],
+      [() => page.evaluate(follow('query_root')), `document.querySelectorAll('.docs li').length >= 50`],
+      [
+        () => fill(page, EDITOR, 'query { ').then(() => page.evaluate(complete)),
+        `document.querySelector('.suggest-widget .monaco-list-row')`,
+      ],
+    ];
+    const found: number[] = [];
+    for (const [step, isShown] of steps) {
+      const beganMs = await page.evaluate<number>('performance.now()');
+      await step();
+      await page.until(isShown);
+      found.push(await longestTaskMs(page, beganMs));
+    }
+    if (process.env['PERGOLA_FIGURES']) console.log(found);
+    expect(Math.max(...found)).toBeLessThan(MOST_TASK_MS * slowness());
+    await page.close();
   });
 });

@@ -4,7 +4,7 @@ import { createContext, useContext, useEffect, useState } from 'react';
 import { headersOf } from './credentials.js';
 import { sentHeaders } from './headers.js';
 
-/** `{session, viewAs, lastRunMs}` of the page, for panes, which GraphiQL renders without properties. */
+/** `{session, viewAs, lastRunMs, docs}` of the page, for panes, which GraphiQL renders without properties. */
 export const ExploreContext = createContext(null);
 
 /** Returns the operation and its headers, again after each change of an editor. `headers` is null while they are no JSON. */

@@ -1,5 +1,5 @@
 /** The page Explore: GraphiQL against this engine, as a role of one's choice with its session variables. Both are sent as headers, with the
- *  introspection too: the explorer shows exactly what that role may see. Panes beside the editor build the operation, explain it, write code for it
+ *  introspection too: the documentation shows exactly what that role may see. Panes beside the editor build the operation, explain it, write code for it
  *  and save it as a resource.
  *  Not here: signing in (page.jsx), the requests (fetcher.js), the headers (headers.js). */
 import './editor-workers.js';
@@ -11,6 +11,7 @@ import { Bar, seesAllRoles } from './bar.jsx';
 import { BUILDER_PANE } from './builder-pane.jsx';
 import { CODE_PANE } from './code-pane.jsx';
 import { COLLECTION_PANE } from './collection-pane.jsx';
+import { DOCS_PANE } from './docs-pane.jsx';
 import { ExploreContext } from './editor.js';
 import { exampleFor, warningFor } from './example.js';
 import { EXPLAIN_PANE } from './explain.jsx';
@@ -61,6 +62,7 @@ export function Explore({ session, onSignOut }) {
   const [problem, setProblem] = useState('');
   const [schema, setSchema] = useState(null);
   const [lastRunMs, setLastRunMs] = useState(null);
+  const [visited, setVisited] = useState([]);
   const { headers, role, needsRole } = viewAs;
   const fetcher = useMemo(
     () => headers && fetcherFor(headers, session, { onProblem: setProblem, onTime: setLastRunMs }),
@@ -68,7 +70,10 @@ export function Explore({ session, onSignOut }) {
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: the schema is that of the role before
   useEffect(() => setSchema(null), [headers]);
-  const shared = useMemo(() => ({ session, viewAs, lastRunMs }), [session, viewAs, lastRunMs]);
+  const shared = useMemo(
+    () => ({ session, viewAs, lastRunMs, docs: { visited, setVisited } }),
+    [session, viewAs, lastRunMs, visited],
+  );
   return (
     <ExploreContext value={shared}>
       <Bar session={session} onSignOut={onSignOut}>
@@ -89,6 +94,7 @@ export function Explore({ session, onSignOut }) {
             showPersistHeadersSettings={false}
             defaultQuery=""
             plugins={seesAllRoles(session) ? ALL_PANES : PANES_OF_ROLE}
+            referencePlugin={DOCS_PANE}
             onSchemaChange={setSchema}
             dangerouslyAssumeSchemaIsValid
           >
