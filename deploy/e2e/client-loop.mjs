@@ -15,7 +15,8 @@ async function request(isKept) {
     body: JSON.stringify({ query: QUERY }),
   });
   const text = await response.text();
-  if (response.status !== 200 || !text.startsWith('{"data":{')) throw new Error(`${response.status} ${text}`);
+  if (response.status !== 200 || !text.startsWith('{"data":{') || text.includes('"errors"'))
+    throw new Error(`${response.status} ${text}`);
 }
 
 setInterval(() => console.log(JSON.stringify({ sent, failed })), 1000);

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apply, kubectl, until, waitFor } from './cluster.ts';
-import { AMINA, QUERY } from './examples.ts';
+import { READER_QUERY } from './every-kind.ts';
 import { ADMIN_SECRET, CONTAINER_SECURITY, IMAGE, POD_SECURITY } from './release.ts';
 
 const SCRIPT = readFileSync(join(import.meta.dirname, 'client-loop.mjs'), 'utf8');
@@ -14,8 +14,8 @@ export async function startClient(namespace: string): Promise<void> {
   const env = {
     URL: 'http://pergola-engine:8080/v1/graphql',
     ADMIN_SECRET,
-    QUERY,
-    VARIABLES: JSON.stringify({ 'x-engine-role': 'reader', ...AMINA }),
+    QUERY: READER_QUERY,
+    VARIABLES: JSON.stringify({ 'x-engine-role': 'reader' }),
   };
   await apply(`
 apiVersion: v1

@@ -28,8 +28,8 @@ export class Door {
     return this.#post('/v1/query', { type, args }, {});
   }
 
-  metadata(type: string, args: unknown = {}): Promise<unknown> {
-    return this.#post('/v1/metadata', { type, args }, {});
+  metadata(type: string, args: unknown = {}, version = 1): Promise<unknown> {
+    return this.#post('/v1/metadata', { type, args, version }, {});
   }
 
   close(): void {

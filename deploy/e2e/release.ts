@@ -1,14 +1,10 @@
 /** Installs what the tests need: a namespace under pod security "restricted", a Postgres that outlives releases, and the chart.
- *  In: PERGOLA_IMAGE, E2E_POSTGRES_IMAGE, E2E_SOURCES_IMAGE (deploy/e2e/run). Not here: custom resources (examples.ts). */
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+ *  In: PERGOLA_IMAGE, E2E_POSTGRES_IMAGE, E2E_SOURCES_IMAGE, E2E_PREVIOUS_IMAGE (deploy/e2e/run). Not here: custom resources (examples.ts). */
 import { apply, get, kubectl, type Printed, run, waitFor } from './cluster.ts';
 
 export const CHART = 'charts/pergola';
-/** The chart of the previous release; every release replaces the file. */
-const PREVIOUS_CHART = 'deploy/e2e/previous/pergola-0.2.0.tgz';
+/** The chart of the previous release (deploy/e2e/previous). */
+export const PREVIOUS_CHART = 'deploy/e2e/previous/pergola-0.3.0.tgz';
 export const ADMIN_SECRET = 'e2e-admin-secret';
 export const IMAGE = process.env['PERGOLA_IMAGE'] ?? '';
 export const POSTGRES_IMAGE = process.env['E2E_POSTGRES_IMAGE'] ?? '';
@@ -17,6 +13,8 @@ const POSTGRES_PASSWORD = 'e2e';
 
 /** Values for the image under test. */
 export const IMAGE_VALUES = imageValues(IMAGE);
+/** Values for the image of the previous release. */
+export const PREVIOUS_VALUES = imageValues(process.env['E2E_PREVIOUS_IMAGE'] ?? '');
 /** Values for the sources of the image under test. */
 export const SOURCES_VALUES = imageValues(process.env['E2E_SOURCES_IMAGE'] ?? '');
 
@@ -30,17 +28,6 @@ function imageValues(image: string): readonly string[] {
 export const POD_SECURITY =
   '{runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: RuntimeDefault}}';
 export const CONTAINER_SECURITY = '{allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}';
-
-/** Unpacks the chart of the previous release and returns its folder. It has its own templates and the definitions of this one, because
- *  both charts run the image under test, whose operator watches every kind and reads the form of this release. Resources of another form
- *  are tested with an API server (operator/kubernetes/upgrade.kube.test.ts). */
-export function previousChart(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'pergola-previous-'));
-  execFileSync('tar', ['-xzf', PREVIOUS_CHART, '-C', folder]);
-  const definitions = 'files/crds';
-  cpSync(join(CHART, definitions), join(folder, 'pergola', definitions), { recursive: true });
-  return join(folder, 'pergola');
-}
 
 export function uniqueName(prefix: string): string {
   return `${prefix}-${Date.now().toString(36)}`;
