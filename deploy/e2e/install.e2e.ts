@@ -1,17 +1,19 @@
 /** Tests the chart on an empty cluster, under the restricted pod security standard: its pods become Ready, the commands of the guide and of the
  *  notes work as they are, every example becomes Ready and is served by each replica, the admin secret is replaced without a refused request,
- *  and the operator needs only the rights in the chart.
+ *  and the operator needs only the rights in the chart. It is uninstalled and installed again without a change, and removed.
  *  The steps are one story and run in order. Not here: upgrades (upgrade.e2e.ts), faults of the operator (operator/kubernetes). */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, run, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';
 import { AMINA, LIBRARY, WITH_REPLICAS as MANIFEST, QUERY, RESOURCE_NAMES, SEED } from './examples.ts';
+import { commandsOf, Reader } from './guide.ts';
 import {
   ADMIN_SECRET,
   CHART,
   createNamespace,
   createPostgres,
+  helm,
   IMAGE,
   IMAGE_VALUES,
   removeAll,
@@ -19,45 +21,41 @@ import {
 } from './release.ts';
 
 const namespace = uniqueName('pergola-install');
+const reader = new Reader(namespace);
+const VALUES = [...IMAGE_VALUES, '--set', 'engine.replicas=2'];
+const [INSTALL] = commandsOf('installing.md');
+const [REMOVE] = commandsOf('installing.md', 'Removing');
 const ACCOUNT = `system:serviceaccount:${namespace}:pergola-operator`;
 let doors: readonly Door[] = [];
+/** What the cluster has before the installation. */
+let before: readonly string[];
 
 beforeAll(async () => {
   await createNamespace(namespace);
   await createPostgres(namespace);
+  before = await objects();
 });
 
 afterAll(async () => {
   for (const door of doors) door.close();
+  reader.dispose();
   await removeAll(namespace);
 });
 
 test('the commands of the guide end with every pod Ready under pod security "restricted"', async () => {
-  const [block = ''] =
-    /(?<=```sh\n)[^`]*helm install[^`]*/.exec(readFileSync('docs/guides/installing.md', 'utf8')) ?? [];
-  const lines = block
-    .replaceAll(/ \\\n\s*/g, ' ')
-    .replaceAll(/ -n api\b/g, ` -n ${namespace}`)
-    .split('\n');
   // The image exists already, and so do the namespace and the secrets.
-  const commands = lines
-    .filter((line) => !line.startsWith('docker '))
+  const lines = INSTALL!
+    .replaceAll(/ \\\n\s*/g, ' ')
+    .split('\n')
+    .filter((line) => !/^(docker|helm test) /.test(line))
     .map((line) => (/^kubectl .*\bcreate /.test(line) ? `${line} --dry-run=client` : line))
     .map((line) => (line.startsWith('IMAGE=') ? `IMAGE=${IMAGE.slice(0, IMAGE.lastIndexOf(':'))}` : line))
-    .map((line) =>
-      /^helm install /.test(line)
-        ? `${line} ${[...IMAGE_VALUES, '--set', 'engine.replicas=2'].join(' ')}`
-        : line,
-    );
-  expect(commands.some((line) => line.startsWith('helm install'))).toBe(true);
-  await run('bash', ['-ec', commands.filter((line) => !line.startsWith('helm test')).join('\n')]);
+    .map((line) => (line.startsWith('helm install ') ? `${line} ${VALUES.join(' ')}` : line));
+  expect(lines.filter((line) => line.startsWith('helm install '))).toHaveLength(1);
+  await reader.run(lines.join('\n'));
+  await openDoors();
   const { items } = await get('pods', '-n', namespace, '-l', 'app.kubernetes.io/name=pergola');
-  const ready = items.map((pod: Printed) => conditionOf(pod, 'Ready')?.status);
-  expect(ready).toEqual(['True', 'True', 'True']);
-  doors = items
-    .filter((pod: Printed) => pod.metadata.labels['app.kubernetes.io/component'] === 'engine')
-    .map((pod: Printed) => new Door(namespace, `pod/${pod.metadata.name}`));
-  expect(doors.length).toBe(2);
+  expect(items.map((pod: Printed) => conditionOf(pod, 'Ready')?.status)).toEqual(['True', 'True', 'True']);
 });
 
 test('the commands of the notes serve a first table', async () => {
@@ -231,6 +229,32 @@ test('the operator made no forbidden request', async () => {
   expect(log.split('\n').filter((line) => /forbidden|"status":40[13]/i.test(line))).toEqual([]);
 });
 
+test('uninstalling keeps definitions, resources and data', async () => {
+  const resources = await generations();
+  for (const door of doors) door.close();
+  await run('helm', ['uninstall', 'pergola', '-n', namespace, '--wait', '--timeout', '300s']);
+  expect(await generations()).toEqual(resources);
+});
+
+test('after another installation everything is unchanged, and the operator has written nothing', async () => {
+  await helm(namespace, 'install', CHART, ...VALUES);
+  await openDoors();
+  const version = async () => {
+    const found = await doors[0]!.metadata('export_metadata', {}, 2);
+    return (found as { readonly resource_version: number }).resource_version;
+  };
+  const found = await version();
+  expect(found).toBeGreaterThan(0);
+  await until('the operator has looked', async () => {
+    const service = `/api/v1/namespaces/${namespace}/services/pergola-operator:8081`;
+    const metrics = await kubectl('get', '--raw', `${service}/proxy/metrics`);
+    return /pergola_pass_total\{[^}]*result="unchanged"[^}]*\} [1-9]/.test(metrics);
+  });
+  await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
+  expect((await doors[0]!.graphql(QUERY, 'reader', AMINA)).errors).toBeUndefined();
+  expect(await version()).toBe(found);
+});
+
 test('deleting a resource removes its field', async () => {
   await kubectl('-n', namespace, 'delete', 'tablepermission/reader-loan', '--wait=true');
   await until('the field is gone', async () => {
@@ -254,6 +278,46 @@ test('the API server accepts every optional part', async () => {
   const kinds = ['horizontalpodautoscaler', 'ingress', 'networkpolicy', 'poddisruptionbudget', 'statefulset'];
   for (const kind of kinds) expect(said).toContain(kind);
 });
+
+test('the commands for removing it leave nothing but what the guide lists', async () => {
+  for (const door of doors) door.close();
+  await reader.run(REMOVE!);
+  await until('the pods and what belonged to them are gone', async () => {
+    const left = (await objects()).filter((name) => !before.includes(name));
+    if (left.length > 0) throw new Error(left.join(', '));
+    return true;
+  });
+});
+
+/** Opens a door to each engine. */
+async function openDoors(): Promise<void> {
+  const { items } = await get('pods', '-n', namespace, '-l', 'app.kubernetes.io/component=engine');
+  doors = items
+    .filter((pod: Printed) => pod.metadata.deletionTimestamp === undefined)
+    .map((pod: Printed) => new Door(namespace, `pod/${pod.metadata.name}`));
+  expect(doors).toHaveLength(2);
+}
+
+async function generations(): Promise<Record<string, number>> {
+  const { items } = await get('pergola', '-n', namespace);
+  return Object.fromEntries(
+    items.map(({ kind, metadata }: Printed) => [`${kind}/${metadata.name}`, metadata.generation]),
+  );
+}
+
+/** Returns the names of all objects of the namespace, and of those of the cluster that are Pergola's. Events pass by themselves. */
+async function objects(): Promise<readonly string[]> {
+  const named = async (isNamespaced: boolean, ...where: readonly string[]) => {
+    const kinds = ['api-resources', `--namespaced=${isNamespaced}`, '--verbs=list', '-o', 'name'];
+    const types = (await kubectl(...kinds))
+      .trim()
+      .split('\n')
+      .filter((type) => !/^events\b/.test(type));
+    return (await kubectl('get', types.join(','), '-o', 'name', ...where)).trim().split('\n');
+  };
+  const ofCluster = (await named(false)).filter((name) => /pergola/.test(name) && !/^namespace\//.test(name));
+  return [...(await named(true, '-n', namespace)), ...ofCluster];
+}
 
 function conditionOf(object: Printed, type: string): Printed {
   return object.status?.conditions?.find((condition: Printed) => condition.type === type);
