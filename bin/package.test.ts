@@ -1,5 +1,5 @@
 /** Tests the package of npm as a user gets it: installed by npm into an empty folder, and run with Node alone on PATH and a home of its own. Every
- *  command runs, `up` starts an API, and stack traces name the sources. */
+ *  command runs, `up` starts an API, and stack traces name the sources. The commands of README install it, and remove it without a trace. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -7,14 +7,17 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { blocksOf } from '../operator/testing/guide.ts';
 import { createDatabase } from '../testing/database.ts';
 import { ROOT } from './bundled.mjs';
 import { COMMANDS } from './commands.mjs';
@@ -118,6 +121,47 @@ test('up --init serves a database that is given', async () => {
     await database.drop();
   }
 }, 90_000);
+
+describe('the commands of README', () => {
+  const commands = blocksOf(readFileSync(join(ROOT, 'README.md'), 'utf8')).find(({ text }) =>
+    text.includes('.tgz'),
+  )!;
+  const [npx, ...global] = commands.text.split('\n');
+  const cache = join(homedir(), '.npm');
+  const home = mkdtempSync(join(folder, 'home-'));
+  const env = {
+    PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
+    HOME: home,
+    npm_config_prefix: home,
+    npm_config_cache: cache,
+    npm_config_prefer_offline: 'true',
+  };
+  beforeAll(() => cpSync(archive, join(home, basename(archive))));
+
+  test('run up in an empty folder, which leaves its data there and nothing else', async () => {
+    const child = spawn('bash', ['-c', `${npx} --port 0`], { cwd: home, env, detached: true });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => (said += text));
+    await expect.poll(() => said, { timeout: 90_000 }).toContain('Ctrl-C stops everything');
+    process.kill(-child.pid!, 'SIGINT');
+    await once(child, 'exit');
+    expect(readdirSync(home).toSorted()).toEqual(['.pergola', basename(archive)]);
+  }, 150_000);
+
+  test('install it for a user, and remove all of it', () => {
+    const run = (command: string) =>
+      execFileSync('bash', ['-c', command], { cwd: home, env, encoding: 'utf8' });
+    expect(global).toHaveLength(2);
+    run(global[0]!);
+    expect(run('pergola version')).toBe(`pergola ${manifest().version}\n`);
+    run(global[1]!);
+    const left = readdirSync(home, { recursive: true, withFileTypes: true })
+      .filter((entry) => !entry.isDirectory())
+      .map(({ parentPath, name }) => join(parentPath, name).slice(home.length + 1));
+    expect(left.filter((file) => !file.startsWith('.pergola/'))).toEqual([basename(archive)]);
+  }, 150_000);
+});
 
 type Up = AsyncDisposable & {
   readonly url: string;
