@@ -1,16 +1,21 @@
 /** Compares the answers of a Citus cluster of two, then of four workers with those of a plain Postgres: the requests of
  *  testing/citus/operations.ts, and afterwards the rows of every table; then random requests to random worlds (testing/citus/random.ts), and
- *  those of tenants with a Postgres that has the rows of one tenant (testing/citus/tenants.ts).
- *  In: the folder with the cluster (--shared), --workers for one number of workers; --seed S --world W --worlds N --tenants N for other worlds.
- *  `npm run citus -- --worlds 0 --tenants 32` sends 5,000 requests of tenants.
+ *  those of tenants with a Postgres that has the rows of one tenant (testing/citus/tenants.ts). Then workers fail while clients read and write
+ *  (testing/citus/failures.ts).
+ *  In: the folder with the cluster (--shared), --workers 2,4 for the numbers of workers (0: no comparison); --seed S --world W --worlds N
+ *  --tenants N for other worlds; --failures N for failures of N seconds (0: none).
+ *  `npm run citus -- --worlds 0 --tenants 32 --failures 0` sends 5,000 requests of tenants, `npm run citus -- --workers 0 --failures 30` has
+ *  failures only.
  *  Out: what fails or differs, `N passed, N failed`, --out JSON. */
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { Cluster } from '../testing/citus/cluster.ts';
 import { Comparison } from '../testing/citus/comparison.ts';
+import { failures } from '../testing/citus/failures.ts';
+import { OPERATIONS } from '../testing/citus/operations.ts';
 import { randomWorlds } from '../testing/citus/random.ts';
 import { tenantWorlds } from '../testing/citus/tenants.ts';
 import type { Servers } from '../testing/citus/worlds.ts';
@@ -18,27 +23,25 @@ import type { Servers } from '../testing/citus/worlds.ts';
 const { values: options } = parseArgs({
   options: {
     shared: { type: 'string', default: '../shared' },
-    workers: { type: 'string' },
+    workers: { type: 'string', default: '2,4' },
     seed: { type: 'string', default: '2' },
     world: { type: 'string', default: '0' },
     worlds: { type: 'string', default: '4' },
     tenants: { type: 'string', default: '1' },
+    failures: { type: 'string', default: '3' },
     out: { type: 'string' },
   },
 });
-const cluster = resolve(options.shared, 'citus/citus');
+const cluster = new Cluster(resolve(options.shared, 'citus/citus'));
 const folder = mkdtempSync(join(tmpdir(), 'pergola-citus-'));
-const environment = {
-  ...process.env,
-  CITUS_HOME: process.env['CITUS_HOME'] ?? '/tmp/pergola-citus',
-  CITUS_PORT: process.env['CITUS_PORT'] ?? '7461',
-};
 const counts = { passed: 0, failed: 0 };
+const began = performance.now();
 const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
 try {
-  for (const workers of options.workers ? [options.workers] : ['2', '4']) await compare(workers);
+  for (const workers of options.workers.split(',').filter((each) => each !== '0')) await compare(workers);
+  if (options.failures !== '0') await fail();
 } finally {
-  run('clean');
+  cluster.clean();
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
 }
@@ -46,10 +49,14 @@ console.log(`citus: ${counts.passed} passed, ${counts.failed} failed`);
 if (options.out) writeFileSync(options.out, JSON.stringify(counts));
 process.exitCode = counts.failed > 0 ? 1 : 0;
 
+/** Returns the seconds since the start. */
+function seconds(): number {
+  return Math.round((performance.now() - began) / 1000);
+}
+
 async function compare(workers: string): Promise<void> {
-  run('clean');
-  run('up', workers);
-  const servers = { citusUrl: run('url').trim(), postgresUrl: postgres.url };
+  cluster.restart(workers);
+  const servers = { citusUrl: cluster.url, postgresUrl: postgres.url };
   const comparison = new Comparison(servers);
   try {
     await comparison.open();
@@ -60,13 +67,13 @@ async function compare(workers: string): Promise<void> {
   } finally {
     await comparison.close();
   }
+  console.log(`${workers} workers: ${OPERATIONS.length} operations, ${seconds()} s`);
   await compareWorlds(workers, servers);
   await compareTenants(workers, servers);
 }
 
 async function compareWorlds(workers: string, servers: Servers): Promise<void> {
-  run('clean');
-  run('up', workers);
+  cluster.restart(workers);
   const [seed, from, count] = [options.seed, options.world, options.worlds].map(Number) as [
     number,
     number,
@@ -86,7 +93,7 @@ async function compareWorlds(workers: string, servers: Servers): Promise<void> {
   counts.passed += sums.queries + sums.mutations;
   const { queries, mutations, refused, refusals } = sums;
   console.log(
-    `${workers} workers: ${queries} queries, ${mutations} mutations and ${refused} refused ones of ${count} random worlds, ${refusals} refused`,
+    `${workers} workers: ${queries} queries, ${mutations} mutations and ${refused} refused ones of ${count} random worlds, ${refusals} refused, ${seconds()} s`,
   );
 }
 
@@ -107,13 +114,21 @@ async function compareTenants(workers: string, servers: Servers): Promise<void> 
     for (const problem of problems) console.log(`FAIL ${where}: ${problem}`);
   }
   counts.passed += sums.queries + sums.mutations;
-  console.log(`${workers} workers: ${sums.queries} queries and ${sums.mutations} mutations of tenants`);
+  console.log(
+    `${workers} workers: ${sums.queries} queries and ${sums.mutations} mutations of tenants, ${seconds()} s`,
+  );
 }
 
-function run(...args: readonly string[]): string {
-  return execFileSync(cluster, args, {
-    env: environment,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+/** Lets clients read and write while a worker fails and while another is added. */
+async function fail(): Promise<void> {
+  cluster.restart('2');
+  for await (const { failure, answers, errors, problems } of failures(
+    cluster,
+    Number(options.failures) * 1000,
+  )) {
+    counts.passed += problems.length === 0 ? 1 : 0;
+    counts.failed += problems.length;
+    for (const problem of problems) console.log(`FAIL ${failure}: ${problem}`);
+    console.log(`${failure}: ${answers} answers, errors ${JSON.stringify(errors)}, ${seconds()} s`);
+  }
 }

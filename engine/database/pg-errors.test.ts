@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { toGraphqlError } from '../errors/engine-error.ts';
 import { engineErrorOf, sqlStateOf } from './pg-errors.ts';
-import { type Database, openDatabase } from './pool.ts';
+import { type Database, isConnectionLost, openDatabase } from './pool.ts';
 
 let source: TestDatabase;
 let database: Database;
@@ -217,4 +217,25 @@ test('an error that already is one of ours stays itself', async () => {
   const thrown = await database.query('select 1/0').catch((error: unknown) => error);
   const once = engineErrorOf(thrown, asked('select 1/0'), ['a']);
   expect(engineErrorOf(once, asked('commit'), [])).toBe(once);
+});
+
+test('a worker of a Citus cluster that does not answer is no loss of its coordinator, and administrators read its address', () => {
+  const refused = Object.assign(
+    new Error(
+      'connection to the remote node postgres@10.0.0.7:5432 failed with the following error: refused',
+    ),
+    { code: '08006' },
+  );
+  const ended = Object.assign(new Error('terminating connection due to administrator command'), {
+    code: '57P01',
+    where: 'while executing command on 10.0.0.7:5432',
+  });
+  for (const thrown of [refused, ended]) {
+    expect(isConnectionLost(thrown)).toBe(false);
+    const error = engineErrorOf(thrown, asked('select 1'), []);
+    expect(toGraphqlError(error, false).extensions.code).toBe('worker-unreachable');
+    expect(JSON.stringify(toGraphqlError(error, false))).not.toContain('10.0.0.7');
+    expect(JSON.stringify(error.internal)).toContain(thrown.message);
+  }
+  expect(isConnectionLost(Object.assign(new Error('closed'), { code: '57P01' }))).toBe(true);
 });

@@ -125,6 +125,7 @@ export function engineErrorOf(thrown: unknown, failed: Failed, path: readonly Pa
   if (thrown instanceof TimeIsUp)
     return new EngineError('timeLimitExceeded', { most: thrown.limitMs / 1000 });
   if (isOurs(thrown)) return new EngineError('databaseBusy', { text: failure.message }, path, internal);
+  if (isOfWorker(thrown)) return new EngineError('workerUnreachable', {}, path, internal);
   if (failure.code === undefined) return unreachable(failure, path, internal);
   const entry = PG_ERRORS.find(
     ({ state, says = '' }) => state.test(failure.code!) && failure.message.search(says) >= 0,
@@ -134,6 +135,17 @@ export function engineErrorOf(thrown: unknown, failed: Failed, path: readonly Pa
     entry?.error(visible, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
   if (failed.source === undefined || !suggestsChange(failure)) return error;
   return new EngineError(error.kind, error.params, path, error.internal, { outdatedSource: failed.source });
+}
+
+/** The words of a coordinator about a connection to a worker, and in the context of an error that a worker has sent. */
+const NO_CONNECTION_TO_WORKER = 'connection to the remote node ';
+const ON_WORKER = 'while executing command on ';
+
+/** True when the coordinator of a Citus cluster answers that a worker does not: the connection to the coordinator itself is not lost. */
+export function isOfWorker(thrown: unknown): boolean {
+  if (!/^(08|57P)/.test(sqlStateOf(thrown) ?? '')) return false;
+  const { message, where } = thrown as { readonly message: string; readonly where?: string };
+  return message.startsWith(NO_CONNECTION_TO_WORKER) || (where ?? '').includes(ON_WORKER);
 }
 
 /** The pool itself has given up, not the database: no connection became free in time, too many wait for one, or a statement took

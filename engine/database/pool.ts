@@ -26,7 +26,7 @@ import type { NamedStatement, Row, Value } from '../wire/statement.ts';
 import { connectTo, dialingOf, optionAddress } from './connect.ts';
 import type { DatabaseAddress } from './connection-defaults.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
-import { isOurs, sqlStateOf } from './pg-errors.ts';
+import { isOfWorker, isOurs, sqlStateOf } from './pg-errors.ts';
 
 export { isNotConnected } from '../wire/dial.ts';
 export type { Patience } from '../wire/patience.ts';
@@ -563,7 +563,7 @@ async function orTimeIsUp<T>(deadline: Deadline | null, work: Promise<T>): Promi
 /** The connection could not be opened, for any reason; or it has SQLSTATE class 08 or 57P, or no SQLSTATE at all: the connection is
  *  gone, not the statement wrong. */
 export function isConnectionLost(error: unknown): boolean {
-  if (isOurs(error) || error instanceof EngineError) return false;
+  if (isOurs(error) || isOfWorker(error) || error instanceof EngineError) return false;
   if (isNotConnected(error)) return true;
   const state = sqlStateOf(error);
   return state === undefined || state.startsWith('08') || state.startsWith('57P');

@@ -332,6 +332,12 @@ export const ERRORS = {
     'event trigger {trigger}: other transactions kept its table locked for {seconds} s; end them (pg_stat_activity), or try again',
   ),
   sourceUnreachable: row(500, 'postgres-error', ['connection error', 'connection error: {reason}']),
+  /** A machine of a Citus cluster does not answer its coordinator. `internal` names it. */
+  workerUnreachable: row(
+    503,
+    'worker-unreachable',
+    'a worker of the Citus cluster cannot be reached; try again when it is back. Requests for rows of other workers are answered',
+  ),
   /** The database or the engine has reached its limit of connections and waiting requests. */
   databaseBusy: row(503, 'postgres-max-connections-error', '{text}'),
   ...rows(400, 'dependency-error', {

@@ -407,13 +407,19 @@ function finishCall(call: Call, options: PrepareOptions): Step {
   return call.kind === 'entities' ? { kind: 'entities', call, rows } : { kind: 'action', call, rows };
 }
 
+/** True unless the source is a cluster. While one of its workers does not answer, a statement may not end even when it is cancelled, so that
+ *  those behind it on the connection would wait for a worker that they do not need. */
+function mayShare(source: string, { clusterOf }: PrepareOptions): boolean {
+  return clusterOf(source) === null;
+}
+
 function finishMutation(
   { source, alias, table, mutation, errorPath }: Extract<Draft, { kind: 'mutation' }>,
   options: PrepareOptions,
 ): PreparedStatement {
   const { steps, write, answer } = mutation;
   const isSingle = steps.length === 0 && !answer;
-  const about = { source, roots: [alias], isRead: false, mayShare: true };
+  const about = { source, roots: [alias], isRead: false, mayShare: mayShare(source, options) };
   const preparations = new Map<string, Preparation>();
   const preparationOf = (text: string) => {
     const preparation = preparations.get(text) ?? options.prepare(text, about);
@@ -459,8 +465,9 @@ function finishMutation(
 function finishQueries(
   { roots, source }: Queries,
   operation: Plan['operation'],
-  { limits, prepare, reactionTo }: PrepareOptions,
+  options: PrepareOptions,
 ): PreparedStatement {
+  const { limits, prepare, reactionTo } = options;
   // One root is the statement; several are scalar subqueries beside each other.
   const query = besideEachOther(roots);
   const statement = compile(query);
@@ -470,7 +477,7 @@ function finishQueries(
     source,
     roots: roots.map((root) => root.alias),
     isRead: isRepeatable,
-    mayShare: isRepeatable,
+    mayShare: isRepeatable && mayShare(source, options),
   };
   // A cluster joins no table of its own to rows of a request laterally.
   const isLocal = roots.every(({ form }) => form === 'plain');
