@@ -239,3 +239,17 @@ test('a worker of a Citus cluster that does not answer is no loss of its coordin
   }
   expect(isConnectionLost(Object.assign(new Error('closed'), { code: '57P01' }))).toBe(true);
 });
+
+test('a violation on a shard names the table and the constraint that were declared', () => {
+  const thrown = Object.assign(
+    new Error('insert or update on table "ads_102008" violates foreign key constraint "ads_fkey_102008"'),
+    { code: '23503', where: 'while executing command on 10.0.0.7:5432' },
+  );
+  expect(engineErrorOf(thrown, asked('insert'), []).message).toBe(
+    'Foreign key violation. insert or update on table "ads" violates foreign key constraint "ads_fkey"',
+  );
+  const local = Object.assign(new Error('duplicate key value violates unique constraint "ads_102008"'), {
+    code: '23505',
+  });
+  expect(engineErrorOf(local, asked('insert'), []).message).toContain('"ads_102008"');
+});

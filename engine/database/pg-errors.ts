@@ -144,9 +144,18 @@ const ON_WORKER = 'while executing command on ';
 /** True when the coordinator of a Citus cluster answers that a worker does not: the connection to the coordinator itself is not lost. */
 export function isOfWorker(thrown: unknown): boolean {
   if (!/^(08|57P)/.test(sqlStateOf(thrown) ?? '')) return false;
-  const { message, where } = thrown as { readonly message: string; readonly where?: string };
-  return message.startsWith(NO_CONNECTION_TO_WORKER) || (where ?? '').includes(ON_WORKER);
+  const { message } = thrown as { readonly message: string };
+  return message.startsWith(NO_CONNECTION_TO_WORKER) || isFromWorker(thrown);
 }
+
+function isFromWorker(thrown: unknown): boolean {
+  return ((thrown as { readonly where?: string }).where ?? '').includes(ON_WORKER);
+}
+
+/** The class of integrity constraint violations, whose messages quote names of tables, columns and constraints only. */
+const VIOLATION = '23';
+/** The number of a shard at the end of the name of its table or constraint. */
+const SHARD = /_\d{6,}"/g;
 
 /** The pool itself has given up, not the database: no connection became free in time, too many wait for one, or a statement took
  *  too long. */
@@ -181,8 +190,9 @@ export function internalOf(failure: DatabaseFailure, statement: string): unknown
 function failureOf(thrown: unknown): DatabaseFailure {
   const error = thrown as (Partial<Omit<DatabaseFailure, 'message'>> & { message?: unknown }) | null;
   const code = sqlStateOf(thrown);
+  const message = typeof error?.message === 'string' ? error.message : String(thrown);
   return {
-    message: typeof error?.message === 'string' ? error.message : String(thrown),
+    message: code?.startsWith(VIOLATION) && isFromWorker(thrown) ? message.replace(SHARD, '"') : message,
     ...(code ? { code } : {}),
     ...(error?.detail ? { detail: error.detail } : {}),
     ...(error?.hint ? { hint: error.hint } : {}),

@@ -2,6 +2,7 @@
  *  error that names the reason. */
 import { expect, test } from 'vitest';
 import type { Distribution } from '../catalog/distribution.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
 import { AUTHORS, resolveTables } from '../resolve/testing/small-world.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { prepareDocument } from './document.ts';
@@ -14,10 +15,16 @@ const BY_ID: Distribution = { kind: 'distributed', column: 'id', colocation: 1 }
 type Rule = Record<string, unknown>;
 const OF_ADA: Rule = { author: { name: { _eq: 'Ada' } } };
 
-/** Returns the tables in a cluster; `set` are presets of an update. */
-function onShards(distribution: Distribution | undefined, filter: Rule, set: Rule = {}) {
+/** Returns the tables in a cluster; `set` are presets of an update, `ofAuthors` the distribution of the other table. */
+function onShards(
+  distribution: Distribution | undefined,
+  filter: Rule,
+  set: Rule = {},
+  ofAuthors = distribution,
+) {
   const tables = [...AUTHORS.tables].map(([key, table]) => {
-    return [key, distribution ? { ...table, distribution } : table] as const;
+    const given = key === qualifiedKey(named('author')) ? ofAuthors : distribution;
+    return [key, given ? { ...table, distribution: given } : table] as const;
   });
   const author = { column_mapping: { author_id: 'id' }, remote_table: named('author') };
   const entries = {
@@ -52,6 +59,12 @@ test('an upsert whose condition reads other rows is refused on shards, by the re
     expect(onShards(distribution, OF_ADA).refusal(upsert('{}'))).toBe(READS_OTHERS);
   }
   expect(onShards(undefined, OF_ADA).refusal(upsert('{}'))).toBe('no error');
+});
+
+test('an upsert of a local table is refused when its condition reads shards', () => {
+  const where = upsert('{author: {id: {_eq: 1}}}');
+  expect(onShards(undefined, {}, {}, BY_ID).refusal(where, 'admin')).toBe(READS_OTHERS);
+  expect(onShards(undefined, {}, {}, { kind: 'reference' }).refusal(where, 'admin')).toBe('no error');
 });
 
 test('no update changes the distribution column, which an insert gives', () => {

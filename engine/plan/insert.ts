@@ -3,15 +3,15 @@
  *  Presets take precedence, so no relationship changes them. Raises `validationFailed` when a column would get two values.
  *  Reference: docs/reference/behaviour/mutations.md; spec: InsertPermission. */
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
-import { printQualified } from '../metadata/schema/common.ts';
-import { clusterOf } from '../resolve/distributions.ts';
+import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
+import { clusterOf, type RowsDistribution } from '../resolve/distributions.ts';
 import type { UpdateAccess } from '../resolve/model/access.ts';
 import type { ResolvedRelationship } from '../resolve/model/relationship.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
 import { isOfRow } from '../resolve/own-part.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
-
+import { rowsReadBy } from '../resolve/rows-read.ts';
 import { NO_COLUMN } from '../schema/insert.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { columnsOf } from './aggregate.ts';
@@ -271,13 +271,28 @@ function planOnConflict(
     return context.access(table).update ?? notPermitted();
   });
   const { sources } = context.document.role.model;
-  const distribution = clusterOf(sources.get(table.source))?.(table.table);
-  if (distribution && distribution.kind !== 'local' && !isOfRow(planned.where)) {
+  const distributionOf = clusterOf(sources.get(table.source));
+  if (distributionOf && !isWritable(table.table, planned.where, distributionOf)) {
     const text = `rows of "${printQualified(table.table)}" that exist cannot be updated by an insert because the condition on them reads other rows, which a Citus cluster does not support. Update them by themselves`;
     fail('distributionUnsupported', { text });
   }
   return planned;
 }
+
+/** True when a cluster can insert rows of a table whose conflicts have a condition. It evaluates on a shard only conditions on the row, and
+ *  for a local row none that reads shards. */
+function isWritable(
+  table: QualifiedName,
+  where: Predicate,
+  distributionOf: (table: QualifiedName) => RowsDistribution | null,
+): boolean {
+  const kindOf = (name: QualifiedName) => distributionOf(name)?.kind ?? 'local';
+  if (kindOf(table) !== 'local') return isOfRow(where);
+  return rowsReadBy(where).every(({ table: read }) => LOCAL_READS.has(kindOf(read)));
+}
+
+/** The distributions of rows that the coordinator has. */
+const LOCAL_READS: ReadonlySet<string> = new Set(['local', 'reference']);
 
 type RequestedConflict = Pick<OnConflict, 'updateColumns' | 'where'> & { readonly constraint: string };
 

@@ -259,6 +259,8 @@ describe('Citus cannot plan', () => {
       { ...UNNAMED, clusterOf: () => distributionOf },
     );
     expect(statements).toHaveLength(1);
+    // Behind another statement it would wait for a worker that it does not need.
+    expect(statements[0]!.preparation.once.mayShare).toBe(false);
     expect(statements[0]!.text).toMatch(
       /"root 1" as materialized \(select \(select .* from "public"\."book" /,
     );

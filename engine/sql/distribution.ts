@@ -194,13 +194,16 @@ function isWithShard(
   return mapping.some(([local, remote]) => local === outer.column && remote === inner.column);
 }
 
+/** A condition that always holds. Citus sends no query over a local table to a shard, where a function cannot run statements over shards. */
+const ON_COORDINATOR = sql` where exists (select 1 from ${qualified({ schema: 'pg_catalog', name: 'pg_namespace' })})`;
+
 /** Returns a query of the rows that a gathered query may use. The query has all conditions, so that these may be fewer: those on columns of
  *  the row itself, that a row belongs to one of the gathered rows outside it, and the limit when it depends on nothing else. */
 function rowsOf(
-  { table, source, row, where = TRUE, join: on, select }: RowsRead,
+  { table, source, isCall, row, where = TRUE, join: on, select }: RowsRead,
   hasOuter: boolean,
 ): Fragment {
-  if (source) return sql`select * from ${source} ${id(row)}`;
+  if (source) return sql`select * from ${source} ${id(row)}${isCall ? ON_COORDINATOR : empty}`;
   const aliases = new Aliases();
   const own = ownPart(where);
   const belongs =

@@ -34,7 +34,7 @@ import {
   updateStepQuery,
   WRITTEN,
 } from './nested-write.ts';
-import { Aliases, rowScope } from './scope.ts';
+import { Aliases, columnOf, rowScope, WHOLE_ROW } from './scope.ts';
 import { StepStatements } from './step-statements.ts';
 import { rowJson } from './table.ts';
 import { writeOf } from './write.ts';
@@ -183,6 +183,17 @@ function passed(output: MutationOutput): Fragment {
   return output.kind === 'row' ? PASSES : ALL_PASS;
 }
 
+/** The column of the position of a written row. */
+const ORDER = 'row order';
+
+/** Returns the source of written rows with their positions. A cluster joins them to other rows in any order. */
+function numbered(rows: Fragment): Fragment {
+  const row = sql`(${rows})[${ORDINAL}]`;
+  return sql`(select ${row} as ${id(WHOLE_ROW)}, (${row}).*, ${ORDINAL} as ${id(ORDER)} from generate_subscripts(${rows}, 1) ${ORDINAL})`;
+}
+
+const ORDINAL = id('n');
+
 function answerQuery(
   output: MutationOutput,
   type: PgType,
@@ -192,8 +203,14 @@ function answerQuery(
   const rows = param({ kind: 'written', type: arrayOf(type) });
   const { query, gathered } = distributed(distributionOf, new Aliases(), (aliases) => {
     const row = aliases.next();
-    const source = aliases.source({ table: type, row, source: sql`unnest(${rows})` });
-    const { json, joins, having } = outputJson(output, row, aliases, affected);
+    const source = aliases.source({
+      table: type,
+      row,
+      source: distributionOf ? numbered(rows) : sql`unnest(${rows})`,
+    });
+    if (distributionOf) aliases.widen(row);
+    const order = distributionOf ? sql` order by ${columnOf(row, ORDER)}` : empty;
+    const { json, joins, having } = outputJson(output, row, aliases, { affected, order });
     return sql`select ${json} from ${source} ${id(row)}${joins.clauses()}${whereClause(aliases.anchored)}${having}`;
   });
   return withRows(gathered, query);
@@ -205,7 +222,12 @@ type Output = { readonly json: Fragment; readonly joins: Joins; readonly having:
 
 /** Returns the response over the written rows under the alias `row`: an aggregate, or one row. It omits rows outside
  *  `select.where`, which --strict-returning adds. */
-function outputJson(output: MutationOutput, row: string, aliases: Aliases, affected = COUNT): Output {
+function outputJson(
+  output: MutationOutput,
+  row: string,
+  aliases: Aliases,
+  { affected = COUNT, order = empty }: { readonly affected?: Fragment; readonly order?: Fragment } = {},
+): Output {
   const joins = new Joins(aliases);
   if (output.kind === 'row') {
     const json = rowJson(output.select.fields, row, joins);
@@ -214,7 +236,7 @@ function outputJson(output: MutationOutput, row: string, aliases: Aliases, affec
   }
   const entries = output.fields.map((field) => ({
     key: field.alias,
-    value: field.kind === 'affected-rows' ? [expression(affected)] : outputPieces(field, row, joins),
+    value: field.kind === 'affected-rows' ? [expression(affected)] : outputPieces(field, row, joins, order),
   }));
   const isAggregate = output.fields.some(
     ({ kind }) => kind === 'returning' || (kind === 'affected-rows' && affected === COUNT),
@@ -224,10 +246,10 @@ function outputJson(output: MutationOutput, row: string, aliases: Aliases, affec
 
 type RowsField = Exclude<MutationField, { kind: 'affected-rows' }>;
 
-function outputPieces(field: RowsField, row: string, joins: Joins): Piece[] {
+function outputPieces(field: RowsField, row: string, joins: Joins, order: Fragment): Piece[] {
   switch (field.kind) {
     case 'returning': {
-      const rows = joinedRows(rowJson(field.select.fields, row, joins));
+      const rows = joinedRows(rowJson(field.select.fields, row, joins), order);
       const visible = visibility(field.select, row, joins.aliases);
       return jsonArray(visible ? sql`${rows} filter (where ${visible})` : rows);
     }

@@ -192,7 +192,7 @@ export function rowSource(
     table,
     row,
     where,
-    ...(source ? { source, isNative: 'code' in from } : {}),
+    ...(source ? { source, isNative: 'code' in from, isCall: 'function' in from } : {}),
     ...place,
   });
 }

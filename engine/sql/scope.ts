@@ -19,6 +19,8 @@ export type RowsRead = {
   readonly source?: Fragment;
   /** True when the source is the SQL of an administrator, which may read any table. */
   readonly isNative?: boolean;
+  /** True when the source is a function, which may read any table by statements of its own. */
+  readonly isCall?: boolean;
   /** True when the source takes a row of the query. */
   readonly isDependent?: boolean;
   /** True for the table that a statement writes to. */

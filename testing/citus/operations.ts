@@ -228,6 +228,44 @@ const READS: readonly Operation[] = [
     company: 9,
     isSpread: true,
   },
+  {
+    name: 'limits of each row that are not colocated',
+    query: `{ companies(${BY_ID}, limit: 5) { id visits(order_by: {id: desc}, limit: 2, offset: 1) { id } notes(${BY_ID}, limit: 1) { id } } }`,
+  },
+  {
+    name: 'limits of each row of a reference table',
+    query: `{ plans(${BY_ID}) { id companies(order_by: [{seats: desc_nulls_last}, {id: asc}], limit: 3) { id campaigns(order_by: {id: desc}, limit: 1) { id ads(${BY_ID}, limit: 1) { id } } } } }`,
+  },
+  {
+    name: 'a limit, lists and aggregates at each level',
+    query: `{ companies(order_by: {id: desc}, limit: 4, offset: 2) { id campaigns_aggregate { aggregate { count avg { budget } } nodes { state } } campaigns(${BY_ID}, limit: 2) { id ads_aggregate { aggregate { count } } ads(${BY_ID}) { id clicks_aggregate { aggregate { sum { price } } } } } } }`,
+    isUnordered: true,
+  },
+  {
+    name: 'aggregates of each row of a reference table in a limited list',
+    query: `{ plans(${BY_ID}, limit: 2) { id companies_aggregate(where: {seats: {_gt: 20}}) { aggregate { count max { seats } } } notes_aggregate { aggregate { count } } } }`,
+  },
+  {
+    name: 'several roots of a tenant with limits',
+    query: `{ a: campaigns(${BY_ID}, limit: 2) { id ads(${BY_ID}) { id } } b: ads(${BY_ID}, limit: 2) { id } c: clicks_aggregate { aggregate { count } } }`,
+    company: 11,
+  },
+  {
+    name: 'a function of a tenant',
+    query: `{ search_campaigns(args: {search: "campaign%"}, ${BY_ID}, limit: 2) { id company { name } ads(${BY_ID}) { id } } }`,
+    company: 12,
+    isSpread: true,
+  },
+  {
+    name: 'an aggregate of a function',
+    query:
+      '{ search_campaigns_aggregate(args: {search: "campaign 1%"}) { aggregate { count sum { budget } } } }',
+  },
+  {
+    name: 'an order and a filter by a computed field',
+    query:
+      '{ campaigns(where: {label: {_like: "%(done)"}}, order_by: [{label: asc}, {company_id: asc}], limit: 5) { label } }',
+  },
   { name: 'a view', query: `{ running_campaigns(${BY_COMPANY}) { id name } }` },
   {
     name: 'a view and its relationships',
@@ -409,6 +447,38 @@ const WRITES: readonly Operation[] = [
     name: 'an update over nested relationships that are not colocated',
     query:
       'mutation { update_visits(where: {company: {campaigns: {ads: {name: {_like: "ad 1%"}}}}}, _set: {page: "nested"}) { affected_rows } }',
+  },
+  {
+    name: 'an insert with aggregates of relationships',
+    query: `mutation { insert_companies(objects: [{id: 1010, name: "x", plan_id: 3}]) { returning { id campaigns_aggregate { aggregate { count } } plan { name companies_aggregate { aggregate { count } } } visits { id } } } }`,
+  },
+  {
+    name: 'a nested insert at three levels',
+    query: `mutation { insert_companies_one(object: {id: 1011, name: "deep", campaigns: {data: [{name: "c", ads: {data: [{name: "a", clicks: {data: [{clicked_at: "2026-02-02", price: "1"}]}}]}}]}}) { id campaigns { name ads { name clicks_aggregate { aggregate { count sum { price } } } } } } }`,
+  },
+  {
+    name: 'a nested insert that is not colocated',
+    query: `mutation { insert_companies_one(object: {id: 1012, name: "far", visits: {data: [{id: 901, page: "p"}]}, notes: {data: [{text: "n"}]}, plan: {data: {id: 9, name: "plan 9", monthly: "9"}}}) { id plan { name } visits { id page } notes { text } } }`,
+  },
+  {
+    name: 'an upsert of several rows with relationships',
+    query: `mutation { insert_campaigns(objects: [{company_id: 3, id: 32, name: "last"}, {company_id: 3, id: 31, name: "again"}, {company_id: 3, id: 39, name: "fresh"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { affected_rows returning { id name company { plan { name } campaigns_aggregate { aggregate { count } } } ads(${BY_ID}) { id } } } }`,
+  },
+  {
+    name: 'several updates with relationships',
+    query: `mutation { update_campaigns_many(updates: [{where: {company_id: {_eq: "14"}, id: {_eq: "141"}}, _set: {state: "x"}}, {where: {company_id: {_eq: "15"}, id: {_eq: "151"}}, _inc: {budget: "1"}}]) { affected_rows returning { state company { name campaigns_aggregate { aggregate { max { budget } } } } ads(${BY_ID}) { id } } } }`,
+  },
+  {
+    name: 'an update of a reference table with lists',
+    query: `mutation { update_plans_by_pk(pk_columns: {id: 2}, _set: {name: "second"}) { name companies(${BY_ID}, limit: 3) { id campaigns_aggregate { aggregate { count } } } } }`,
+  },
+  {
+    name: 'an insert of a local row with a reference row',
+    query: `mutation { insert_notes_one(object: {company_id: 1, plan_id: 2, text: "t"}) { text plan { name companies_aggregate { aggregate { count } } } } }`,
+  },
+  {
+    name: 'several mutations, one of which fails',
+    query: `mutation { a: insert_companies_one(object: {id: 1020, name: "rolled back"}) { id } b: insert_campaigns_one(object: {company_id: 999999, name: "no company"}) { id } }`,
   },
   {
     name: 'a delete over a function of the row',
