@@ -196,6 +196,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/transform',
     'engine/webhook',
     'engine/errors',
+    'engine/schema',
   ],
   'engine/subscribe': [
     'engine/remote',
