@@ -1,6 +1,6 @@
 /** Tests that the commands which `pergola` prints can be run where they are printed, and the Node that it needs. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -28,6 +28,17 @@ test.each([
   [['/clone/node_modules/vitest/worker.js'], {}, '/clone', 'pergola'],
 ] as const)('%j in %j, called in %s, is %s', (argv, env, folder, expected) => {
   expect(invocation({ argv: ['node', ...argv], env }, folder)).toBe(expected);
+});
+
+test('npx is named with the package that it was given, once', () => {
+  const installed = join(root, '_npx/1');
+  mkdirSync(join(installed, 'node_modules/.bin'), { recursive: true });
+  writeFileSync(
+    join(installed, 'package.json'),
+    JSON.stringify({ _npx: { packages: ['./pergola-0.4.0.tgz'] } }),
+  );
+  const argv = ['node', join(installed, 'node_modules/.bin/pergola')];
+  expect(invocation({ argv, env: { npm_lifecycle_event: 'npx' } })).toBe('npx ./pergola-0.4.0.tgz');
 });
 
 type Run = { readonly text: string; readonly status: number | null };
@@ -70,8 +81,8 @@ test('every command is one of those that texts name', () => {
     const words = [...Object.keys(COMMANDS).filter((name) => name !== 'completion'), 'help', 'version'];
     for (const word of words)
       expect(runnable(`see pergola ${word} x`)).toBe(`see /elsewhere/pergola.mjs ${word} x`);
-    // The beginning of a message, a path, and a word that is no command.
-    for (const text of ['pergola up: no', '/x/pergola up', 'pergola is', 'my-pergola up'])
+    // The beginning of a message, a path, a word that is no command, and a command that is whole.
+    for (const text of ['pergola up: no', '/x/pergola up', 'pergola is', 'my-pergola up', 'npx pergola up'])
       expect(runnable(text)).toBe(text);
   } finally {
     process.argv[1] = before;
