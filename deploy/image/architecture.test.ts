@@ -1,7 +1,7 @@
 /** Tests the check of an image's architecture, on files of this machine and on one whose header says otherwise. */
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { foreignBinaries } from './architecture.ts';
 
@@ -21,6 +21,8 @@ test('a binary of another architecture is found in any folder, and what is no bi
   writeFileSync(join(folder, 'usr/lib/good.so'), header(183));
   writeFileSync(join(folder, 'usr/script'), '#!/bin/sh\n');
   writeFileSync(join(folder, 'empty'), '');
+  // Absolute links of an image, such as /var/run, lead into the machine.
+  symlinkSync(dirname(process.execPath), join(folder, 'usr/bin'));
   expect(foreignBinaries(folder, 'arm64')).toEqual({ count: 1, foreign: [] });
   writeFileSync(join(folder, 'usr/lib/bad.so'), header(62));
   expect(foreignBinaries(folder, 'arm64')).toEqual({

@@ -15,15 +15,21 @@ export function foreignBinaries(
 ): { readonly count: number; readonly foreign: readonly string[] } {
   const machine = MACHINES[architecture];
   if (machine === undefined) throw new Error(`the architecture is amd64 or arm64, not ${architecture}`);
-  const found = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .flatMap((file) => {
-      const header = headerOf(file);
-      return header.subarray(0, 4).equals(MAGIC) ? [{ file, machine: header.readUInt16LE(18) }] : [];
-    });
+  const found = filesIn(folder).flatMap((file) => {
+    const header = headerOf(file);
+    return header.subarray(0, 4).equals(MAGIC) ? [{ file, machine: header.readUInt16LE(18) }] : [];
+  });
   const foreign = found.filter((one) => one.machine !== machine).map(({ file }) => file);
   return { count: found.length, foreign };
+}
+
+/** Returns the files below the folder. Links are left out: those of an image lead into this machine. */
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesIn(path);
+    return entry.isFile() ? [path] : [];
+  });
 }
 
 /** Returns the first 20 bytes of a file, with zeros where it is shorter. */
