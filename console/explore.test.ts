@@ -206,6 +206,35 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await page.until(paneHas('book.title'));
   });
 
+  test('an introspection of the user has its answer as text, and the editor completes and validates with the schema', async () => {
+    await open('admin');
+    const query = 'query IntrospectionQuery { __schema { queryType { name } } }';
+    await fill(page, EDITOR, query);
+    await page.until(editorHas(query));
+    await execute();
+    await page.until(resultHas('"query_root"'));
+    await fill(page, EDITOR, 'query { nothing }');
+    await page.until(`document.querySelector('.graphiql-query-editor .squiggly-error')`);
+    await fill(page, EDITOR, 'query { book { ow');
+    await page.evaluate(
+      `__MONACO.editor.getEditors()[0].trigger('test', 'editor.action.triggerSuggest', {})`,
+    );
+    await page.until(
+      `document.querySelector('.suggest-widget .monaco-list-row')?.innerText.includes('owner')`,
+    );
+  });
+
+  test('the schema is read again when the user wants it', async () => {
+    await open('admin');
+    await openPane('Documentation');
+    await page.until(`${PANE}.innerText.includes('book')`);
+    expect(await page.evaluate(`${PANE}.innerText.includes('later')`)).toBe(false);
+    await world.database.sql('create table later (id int primary key)');
+    await trackTable(world.engine, 'later');
+    await page.evaluate(`document.querySelector('button[aria-label^="Re-fetch"]').click()`);
+    await page.until(`${PANE}.innerText.includes('later')`);
+  });
+
   test('an operation is saved as a resource with its name', async () => {
     await open('admin');
     await fill(page, EDITOR, 'query Mine { book { id } }');

@@ -13,6 +13,7 @@ import { CODE_PANE } from './code-pane.jsx';
 import { COLLECTION_PANE } from './collection-pane.jsx';
 import { DOCS_PANE } from './docs-pane.jsx';
 import { ExploreContext } from './editor.js';
+import { useEditorStart } from './editor-start.js';
 import { exampleFor, warningFor } from './example.js';
 import { EXPLAIN_PANE } from './explain.jsx';
 import { fetcherFor } from './fetcher.js';
@@ -59,6 +60,7 @@ function signedOutText(session) {
 
 export function Explore({ session, onSignOut }) {
   const viewAs = useViewAs(session);
+  const isReady = useEditorStart();
   const [problem, setProblem] = useState('');
   const [schema, setSchema] = useState(null);
   const [lastRunMs, setLastRunMs] = useState(null);
@@ -82,7 +84,7 @@ export function Explore({ session, onSignOut }) {
         </span>
         <ViewAs session={session} viewAs={viewAs} />
       </Bar>
-      {needsRole || !fetcher ? (
+      {needsRole || !fetcher || !isReady ? (
         <main className="empty">{needsRole && viewAs.roles !== null && <p>{NO_ROLE}</p>}</main>
       ) : (
         <main className="explore">
