@@ -81,6 +81,9 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     await open('role=both&compare=reader');
     expect(await text()).toContain('both inherits from reader, other.');
     expect(await page.evaluate('document.querySelectorAll(".differs").length')).toBe(1);
+    expect((await rowOf('book'))[1]).toContain(
+      'reader: 2 columns, some rows (other columns, masked columns)',
+    );
     await page.evaluate(`document.querySelector('tbody button').click()`);
     await page.until(`document.querySelector('.details')`);
     for (const role of ['reader', 'other']) expect(await text()).toContain(`Rows (from ${role})`);

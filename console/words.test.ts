@@ -1,6 +1,6 @@
 /** Tests the words for conditions of permissions. */
 import { expect, test } from 'vitest';
-import { inWords } from './page/words.js';
+import { inWords, operatorText } from './page/words.js';
 
 test.each([
   [{}, 'every row'],
@@ -30,4 +30,13 @@ test.each([
   [{ title: { _eq: '<b>' } }, 'title = "<b>"'],
 ])('%j', (condition, words) => {
   expect(inWords(condition)).toBe(words);
+});
+
+test('an operator has its sign beside its name, and one without a sign its name alone', () => {
+  expect(['_eq', '_ilike', '_is_null', 'constructor'].map(operatorText)).toEqual([
+    '= (_eq)',
+    'is like (ignoring case) (_ilike)',
+    '_is_null',
+    'constructor',
+  ]);
 });

@@ -3,6 +3,7 @@
  *  Not here: one cell (access-cell.jsx), one row of a table (why.jsx). */
 import { useState } from 'react';
 import { AccessDetails, CellSummary } from './access-cell.jsx';
+import { accessDifferences, isGranted } from './access-differences.js';
 import { CellTests, TestsSummary } from './access-tests.jsx';
 import { AllRolesPage } from './all-roles.jsx';
 import { UNAUTHORIZED_ROLE } from './session.js';
@@ -133,6 +134,7 @@ function Tables({ view, tables, others, tests, session }) {
 }
 
 function TableRow({ table, other, name, tests, view, session, isOpen, onToggle }) {
+  const isOfRoles = view.role !== 'admin' && view.compare !== 'admin';
   const testsOf = (operation) => {
     const cell = table[operation];
     return tests && cell?.is_allowed && cell.grants.length > 0 && testsOfCell(tests, table, operation, cell);
@@ -147,7 +149,9 @@ function TableRow({ table, other, name, tests, view, session, isOpen, onToggle }
         </th>
         {OPERATIONS.map((operation) => {
           const tested = testsOf(operation);
-          const differs = other !== undefined && rights(table[operation]) !== rights(other[operation]);
+          const differences =
+            other === undefined ? [] : accessDifferences(table[operation], other[operation]);
+          const differs = differences.length > 0;
           return (
             <td key={operation} className={differs ? 'differs' : undefined}>
               <CellSummary cell={table[operation]} isAdmin={view.role === 'admin'} />
@@ -155,6 +159,10 @@ function TableRow({ table, other, name, tests, view, session, isOpen, onToggle }
               {differs && (
                 <div className="other">
                   {view.compare}: <CellSummary cell={other[operation]} isAdmin={view.compare === 'admin'} />
+                  {isOfRoles &&
+                    isGranted(table[operation]) &&
+                    isGranted(other[operation]) &&
+                    ` (other ${differences.join(', ')})`}
                 </div>
               )}
             </td>
@@ -175,14 +183,4 @@ function TableRow({ table, other, name, tests, view, session, isOpen, onToggle }
 function nameOf({ source, table: { schema, name } }) {
   const prefix = source === 'default' ? '' : `${source}: `;
   return `${prefix}${schema === 'public' ? '' : `${schema}.`}${name}`;
-}
-
-/** Returns what a cell allows, as text to compare; which role grants it is no difference. */
-function rights(cell) {
-  if (!cell?.is_allowed) return 'none';
-  const { grants, ...access } = cell;
-  return JSON.stringify([
-    access,
-    grants.map(({ permission: { filter, check, set } }) => [filter, check, set]),
-  ]);
 }

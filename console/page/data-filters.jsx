@@ -1,5 +1,6 @@
 /** The filters of a page of rows: those that apply, and a form for another one, with the columns and operators that the schema of the role offers. */
 import { useState } from 'react';
+import { operatorText } from './words.js';
 
 export function Filters({ columns, filters, onChange }) {
   const filterable = columns.filter(({ operators }) => operators.length > 0);
@@ -26,7 +27,9 @@ export function Filters({ columns, filters, onChange }) {
             Operator
             <select name="operator">
               {column.operators.map((operator) => (
-                <option key={operator.name}>{operator.name}</option>
+                <option key={operator.name} value={operator.name}>
+                  {operatorText(operator.name)}
+                </option>
               ))}
             </select>
           </label>

@@ -15,7 +15,10 @@ export function Resources({ session, view, setView }) {
   if (!answer) return <Problem text={problem} />;
   if (!answer.is_managed) {
     return (
-      <p>No custom resource owns an object of this engine. Who changed the metadata is among its versions.</p>
+      <p>
+        No custom resource owns an object of this engine. Who changed the metadata is among its{' '}
+        <a href="?view=revisions">versions</a>.
+      </p>
     );
   }
   return (

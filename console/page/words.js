@@ -25,6 +25,11 @@ const SIGNS = {
   _clte: '≤',
 };
 
+/** Returns an operator with its sign, for a list to choose from: `= (_eq)`. */
+export function operatorText(name) {
+  return Object.hasOwn(SIGNS, name) ? `${SIGNS[name]} (${name})` : name;
+}
+
 const JOINED = { _and: ' and ', _or: ' or ' };
 
 export function inWords(condition) {
