@@ -170,6 +170,11 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       await press(page, 'Try it, without changing anything');
       await page.until(shows('reader reaches'));
       await screenshot(page, `change-${width}-${scheme}`);
+      const [form, effect] = await page.evaluate<readonly number[]>(
+        `[...document.querySelector('.change .columns').children].map((each) => each.getBoundingClientRect().left)`,
+      );
+      // The effect is beside the form where both fit.
+      if (width !== 800) expect(effect! > form!).toBe(width === 1440);
       expect(await violations(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     },
