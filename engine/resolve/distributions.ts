@@ -5,7 +5,7 @@ import type { Catalog } from '../catalog/types.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
 /** The distribution of a table or a view. The rows of a view are where those of its tables are, those of a local table on the coordinator. */
-export type RowsDistribution = (Distribution | { readonly kind: 'view' | 'local' }) & {
+export type RowsDistribution = (Distribution | { readonly kind: 'view' } | { readonly kind: 'local' }) & {
   /** The columns of the primary key; absent without one. */
   readonly key?: readonly string[];
 };

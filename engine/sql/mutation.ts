@@ -14,6 +14,7 @@ import type {
   Update,
 } from '../plan/mutation-types.ts';
 import type { Field, Select } from '../plan/query-types.ts';
+import type { RowsDistribution } from '../resolve/distributions.ts';
 import { isOfRow } from '../resolve/own-part.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import { SESSION_SETTINGS } from '../resolve/session.ts';
@@ -186,13 +187,28 @@ function passed(output: MutationOutput): Fragment {
 /** The column of the position of a written row. */
 const ORDER = 'row order';
 
-/** Returns the source of written rows with their positions. A cluster joins them to other rows in any order. */
-function numbered(rows: Fragment): Fragment {
+/** Returns the source of written rows with their positions. A cluster joins them to other rows in any order. The workers do not have
+ *  the row type of a local table, so that the rows of one whose response needs them as a whole have no positions. */
+function numbered(rows: Fragment, hasWholeRow: boolean): Fragment {
   const row = sql`(${rows})[${ORDINAL}]`;
-  return sql`(select ${row} as ${id(WHOLE_ROW)}, (${row}).*, ${ORDINAL} as ${id(ORDER)} from generate_subscripts(${rows}, 1) ${ORDINAL})`;
+  const whole = hasWholeRow ? sql`${row} as ${id(WHOLE_ROW)}, ` : empty;
+  return sql`(select ${whole}(${row}).*, ${ORDINAL} as ${id(ORDER)} from generate_subscripts(${rows}, 1) ${ORDINAL})`;
 }
 
 const ORDINAL = id('n');
+
+function isLocal(distribution: RowsDistribution | null): boolean {
+  return distribution === null || distribution.kind === 'local';
+}
+
+/** True when the response calls a function with a written row. */
+function readsWholeRow(output: MutationOutput): boolean {
+  const aliases = new Aliases();
+  const row = aliases.next();
+  aliases.widen(row);
+  outputJson(output, row, aliases);
+  return aliases.readsRow(row);
+}
 
 function answerQuery(
   output: MutationOutput,
@@ -201,16 +217,17 @@ function answerQuery(
   affected = COUNT,
 ): Fragment {
   const rows = param({ kind: 'written', type: arrayOf(type) });
+  const isNumbered = distributionOf !== null && !(isLocal(distributionOf(type)) && readsWholeRow(output));
   const { query, gathered } = distributed(distributionOf, new Aliases(), (aliases) => {
     const row = aliases.next();
+    if (isNumbered) aliases.widen(row);
+    const order = isNumbered ? sql` order by ${columnOf(row, ORDER)}` : empty;
+    const { json, joins, having } = outputJson(output, row, aliases, { affected, order });
     const source = aliases.source({
       table: type,
       row,
-      source: distributionOf ? numbered(rows) : sql`unnest(${rows})`,
+      source: isNumbered ? numbered(rows, aliases.readsRow(row)) : sql`unnest(${rows})`,
     });
-    if (distributionOf) aliases.widen(row);
-    const order = distributionOf ? sql` order by ${columnOf(row, ORDER)}` : empty;
-    const { json, joins, having } = outputJson(output, row, aliases, { affected, order });
     return sql`select ${json} from ${source} ${id(row)}${joins.clauses()}${whereClause(aliases.anchored)}${having}`;
   });
   return withRows(gathered, query);

@@ -157,9 +157,14 @@ export class Aliases {
     return columnOf(alias, WHOLE_ROW);
   }
 
+  /** True when `rowOf` has read the row of a subquery with more columns. */
+  readsRow(alias: string): boolean {
+    return this.#wider.get(alias) === true;
+  }
+
   /** Returns the additional column of a subquery that `rowOf` has read; nothing when it has not. */
   wholeRow(alias: string, table: QualifiedName): Fragment {
-    return this.#wider.get(alias) ? sql`, ${rowAs(alias, table)} as ${id(WHOLE_ROW)}` : empty;
+    return this.readsRow(alias) ? sql`, ${rowAs(alias, table)} as ${id(WHOLE_ROW)}` : empty;
   }
 }
 
