@@ -21,6 +21,7 @@ import {
 } from '../state/inconsistencies.ts';
 import type { UnitOfWork } from '../state/unit-of-work.ts';
 import { checkConnections } from '../transform/check-connections.ts';
+import { printDistributions } from './distributions.ts';
 import type { AdminRequest, Performer } from './request.ts';
 import { type AdminAnswer, SUCCESS } from './request.ts';
 import { refuseWarnings } from './warnings.ts';
@@ -235,21 +236,26 @@ type Report = {
   readonly is_consistent: boolean;
   readonly inconsistent_objects: ReturnType<typeof printInconsistencies>;
   readonly not_enforced?: readonly Unenforced[];
+  readonly distributions?: Readonly<Record<string, string>>;
 };
 
-/** Reports the inconsistencies of the draft. `includeKeys` adds restrictions that are not enforced, too. */
+/** Reports the inconsistencies of the draft. `includeKeys` adds restrictions that are not enforced, and how the tables of clusters are
+ *  distributed. */
 export async function reportOf(
   work: UnitOfWork,
   includeKeys: boolean,
   isReported: (found: Inconsistency) => boolean = () => true,
 ): Promise<Report> {
-  const found = (await work.resolution()).inconsistencies.filter(isReported);
+  const { inconsistencies: all, model } = await work.resolution();
+  const found = all.filter(isReported);
   const inconsistencies = allInconsistencies({ damaged: work.damaged, inconsistencies: found });
+  const distributions = includeKeys ? printDistributions(model) : {};
   const unenforced = includeKeys ? work.gateway.unenforced(work.metadata) : [];
   return {
     is_consistent: inconsistencies.length === 0,
     inconsistent_objects: printInconsistencies(inconsistencies, includeKeys),
     ...(unenforced.length > 0 ? { not_enforced: unenforced } : {}),
+    ...(Object.keys(distributions).length > 0 ? { distributions } : {}),
   };
 }
 

@@ -17,6 +17,7 @@ import {
   validate,
 } from '@pergola/engine/metadata';
 import type { AdmissionAnswer, Breaks } from '../ports/admission.ts';
+import type { TableDistributions } from '../ports/engine.ts';
 import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED } from '../ports/inconsistent-object.ts';
 import type { MigrationsResult } from '../ports/migrations.ts';
 import type { SchemaEffect, SchemaEffects } from '../ports/schema-effects.ts';
@@ -57,6 +58,8 @@ const Report = Type.Object({
   inconsistent_objects: Type.Array(Inconsistent),
   /** Absent where there are none. */
   not_enforced: Type.Optional(Type.Array(Inconsistent)),
+  /** How the tables of Citus clusters are distributed, by key. Absent without a cluster, and in answers of older engines. */
+  distributions: Type.Optional(Type.Record(Type.String(), Type.String())),
 });
 
 const AffectedOperation = Type.Object({
@@ -338,6 +341,7 @@ export type BulkAnswer = {
   readonly resourceVersion: number;
   readonly metadata: Metadata;
   readonly inconsistent: readonly InconsistentObject[];
+  readonly distributions: TableDistributions;
   readonly operatorState: unknown;
 };
 
@@ -345,11 +349,13 @@ export type BulkAnswer = {
 export function readBulk(answer: unknown): BulkAnswer {
   const [exported, report, state] = listOf(3, answer);
   const { resource_version, metadata } = fitting(Exported, exported, '[0]');
-  const inconsistent = objectsOf(fitting(Report, report, '[1]'));
+  const reported = fitting(Report, report, '[1]');
+  const inconsistent = objectsOf(reported);
   return {
     resourceVersion: resource_version,
     metadata: normalMetadata(documentIn(metadata, '[0].metadata', inconsistent)),
     inconsistent,
+    distributions: distributionsOf(reported),
     operatorState: fitting(CatalogState, state, '[2]').operator_state,
   };
 }
@@ -363,11 +369,20 @@ export function readCliState(answer: unknown): unknown {
 export function readWritten(answer: unknown): {
   readonly resourceVersion: number;
   readonly inconsistent: readonly InconsistentObject[];
+  readonly distributions: TableDistributions;
 } {
   const [patched, noted] = listOf(2, answer);
   fitting(Success, noted, '[1]');
   const written = fitting(Patched, patched, '[0]');
-  return { resourceVersion: written.resource_version, inconsistent: objectsOf(written) };
+  return {
+    resourceVersion: written.resource_version,
+    inconsistent: objectsOf(written),
+    distributions: distributionsOf(written),
+  };
+}
+
+function distributionsOf({ distributions = {} }: Static<typeof Report>): TableDistributions {
+  return new Map(Object.entries(distributions));
 }
 
 /** Returns the answer of a dry run of `set_values`. */

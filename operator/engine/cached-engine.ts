@@ -65,11 +65,13 @@ export function cachedEngine(
       if (before?.reading.resourceVersion === change.expectedVersion) {
         const ledger = patchedEntries(before.reading.ledger, change.ledger);
         const reservations = patchedReservations(before.reading.reservations, change.ledger);
+        const { distributions } = before.reading;
         const stored = {
+          ...(distributions && { distributions }),
           unserved: patchedRecords(before.reading.unserved, change.ledger.unserved),
           tests: patchedRecords(before.reading.tests, change.ledger.tests),
         };
-        const reading = { ...written, metadata: change.document, ledger, reservations, ...stored };
+        const reading = { ...stored, ...written, metadata: change.document, ledger, reservations };
         known = { reading, readAtMs: before.readAtMs };
       }
       return written;

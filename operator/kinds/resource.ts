@@ -112,6 +112,10 @@ export const STATUS = Type.Object(
     observedGeneration: optional('The generation that the conditions are about.', Type.Integer()),
     target: optional('The object that this resource describes.', text(1024)),
     lastAppliedTime: optional('The time of the last write of an object of this resource.', Time),
+    distribution: optional(
+      'How the table is distributed over a Citus cluster, for example "distributed by company_id (colocation 2)". Table only; absent on other databases.',
+      text(256),
+    ),
     resourceVersion: optional('The version of the metadata in the last pass. Engine only.', Type.Integer()),
     engineVersion: optional(
       'The version of the engine that answered at the endpoint, such as v2.48.0+pergola.1.0.0. Engine only.',

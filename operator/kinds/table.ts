@@ -152,7 +152,17 @@ export const table = kindRow({
   concerns: 'object',
   description: 'A tracked table or view.',
   spec: TableSpec,
-  columns: [...OBJECT_COLUMNS, { name: 'Source', type: 'string', jsonPath: '.spec.source', priority: 1 }],
+  columns: [
+    ...OBJECT_COLUMNS,
+    { name: 'Source', type: 'string', jsonPath: '.spec.source', priority: 1 },
+    {
+      name: 'Distribution',
+      type: 'string',
+      jsonPath: '.status.distribution',
+      description: 'How it is distributed over a Citus cluster.',
+      priority: 1,
+    },
+  ],
   selectableFields: ['.spec.engineRef.name', '.spec.source'],
   target: (spec) => printTarget(spec.source, tableNamed(spec)),
   objects: [

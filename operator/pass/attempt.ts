@@ -168,7 +168,7 @@ async function apply(
   if (settled.applied.length === 0 && !patch) {
     const { metadata: document, resourceVersion: version } = reading;
     const resourceVersion = await writeNotes(engine, { document, version, manager }, { unserved });
-    return done(made, expected, { resourceVersion, inconsistent: reading.inconsistent }, false);
+    return done(made, expected, { ...reading, resourceVersion }, false);
   }
   const written = await engine.write({
     edits: editsOf(settled.applied),
@@ -199,13 +199,25 @@ function unservedIn({ scope, reading }: PassPlan, verdicts: Verdicts): UnservedP
 function done(
   made: PassPlan,
   expected: Verdicts,
-  { resourceVersion, inconsistent }: Pick<Attempt, 'inconsistent'> & { readonly resourceVersion: number },
+  {
+    resourceVersion,
+    inconsistent,
+    distributions = made.reading.distributions,
+  }: Pick<Attempt, 'inconsistent' | 'distributions'> & { readonly resourceVersion: number },
   wasWritten: boolean,
 ): Attempt {
   const foreseen = made.settled.inconsistent;
   const isAsExpected = inconsistent === foreseen || inconsistent.length + foreseen.length === 0;
   const verdicts = isAsExpected ? expected : verdictsOf(made, inconsistent);
-  return { ...NOTHING_BEFORE, plan: made, verdicts, resourceVersion, inconsistent, wasWritten };
+  return {
+    ...NOTHING_BEFORE,
+    plan: made,
+    verdicts,
+    resourceVersion,
+    inconsistent,
+    distributions,
+    wasWritten,
+  };
 }
 
 /** Returns the report of a pass without an answer of the engine. It has one outcome for all resources. */

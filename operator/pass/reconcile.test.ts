@@ -3,6 +3,7 @@
 import { objectsOf } from '@pergola/engine/metadata';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { CrStatus } from '../kinds.ts';
 import { valueName } from '../objects/value-name.ts';
 import { EngineProblem } from '../ports/engine-problem.ts';
 import type { StatusChange } from '../ports/statuses.ts';
@@ -31,6 +32,25 @@ test('one write applies everything, and a second pass writes nothing', async () 
   // The engine validates a write, so that a dry run before it would be redundant.
   expect(ports.engine.admissions).toBe(0);
   expect(ports.published).toEqual([]);
+});
+
+test('the status of a Table says how it is distributed over a cluster, also while the engine does not answer', async () => {
+  const ports = new ScriptedPorts();
+  const key = 'table/default/public/author';
+  ports.engine.distributions = new Map([[key, 'distributed by id (colocation 2)']]);
+  ports.resources = [permission('p', 'author', 'reader'), table('author')];
+  const statuses = async () => [...(await reconcile(ports, OPTIONS)).statuses.values()];
+  const distributions = (all: readonly CrStatus[]) => all.map(({ distribution }) => distribution);
+  expect(distributions(await statuses())).toEqual([undefined, 'distributed by id (colocation 2)']);
+  ports.engine.before = () => {
+    throw new EngineProblem('unreachable', 'it does not answer');
+  };
+  expect(distributions(await statuses())).toEqual([undefined, 'distributed by id (colocation 2)']);
+  ports.engine.before = () => {};
+  ports.engine.distributions = new Map([[key, 'a reference table']]);
+  expect(distributions(await statuses())).toEqual([undefined, 'a reference table']);
+  ports.engine.distributions = new Map();
+  expect(distributions(await statuses())).toEqual([undefined, undefined]);
 });
 
 test('an object created by hand is never changed', async () => {

@@ -44,8 +44,13 @@ export async function reconcile(
     resources.map((cr) => {
       const { uid } = cr.metadata;
       const lines = plans.get(uid);
-      const extras = { ...snapshot.observed?.(cr), ...(lines ? { plan: lines } : {}) };
-      return [uid, statusOf(cr, report.verdicts.get(uid)!, context, extras)];
+      const verdict = report.verdicts.get(uid)!;
+      const extras = {
+        ...snapshot.observed?.(cr),
+        ...distributionOf(cr, verdict, report),
+        ...(lines ? { plan: lines } : {}),
+      };
+      return [uid, statusOf(cr, verdict, context, extras)];
     }),
   );
   const changes = resources.map((cr) => changeOf(cr, report.verdicts, statuses, consoleUrl)).filter(isNews);
@@ -58,6 +63,16 @@ export async function reconcile(
     report.plan?.settled.isCut === true || scope?.isCut === true || scope?.snapshot.lost === 'unknown';
   const verdicts = allVerdicts(report);
   return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, passState };
+}
+
+/** Returns how the table of a resource is distributed. Without an answer of the engine it is as before. */
+function distributionOf(
+  { status }: CustomResource,
+  { object }: Verdict,
+  { distributions }: Pick<Attempt, 'distributions'>,
+): Pick<CrStatus, 'distribution'> {
+  const known = distributions ? distributions.get(object ?? '') : status?.distribution;
+  return known === undefined ? {} : { distribution: known };
 }
 
 function changeOf(

@@ -23,6 +23,7 @@ export interface EnginePort {
   write(change: EngineWrite): Promise<{
     readonly resourceVersion: number;
     readonly inconsistent: readonly InconsistentObject[];
+    readonly distributions?: TableDistributions;
   }>;
   /** Returns the inconsistent objects; undefined when the engine is at another version. */
   inconsistent(version: number): Promise<readonly InconsistentObject[] | undefined>;
@@ -49,11 +50,16 @@ export interface EnginePort {
   runTest(request: TestRequest): Promise<TestResponse>;
 }
 
+/** How the tables of Citus clusters are distributed, by the key of the table: `distributed by company_id (colocation 2)`. */
+export type TableDistributions = ReadonlyMap<string, string>;
+
 /** A consistent snapshot of the engine. */
 export type EngineReading = {
   readonly resourceVersion: number;
   readonly metadata: Metadata;
   readonly inconsistent: readonly InconsistentObject[];
+  /** As they were when everything was read, or with the last write. */
+  readonly distributions?: TableDistributions;
   readonly ledger: LedgerEntries;
   readonly reservations?: Reservations;
   readonly unserved?: UnservedResources;

@@ -61,7 +61,7 @@ export type StatusContext = {
 };
 
 /** The fields of a status besides its conditions. */
-export type StatusExtras = Observed & Pick<CrStatus, 'plan'>;
+export type StatusExtras = Observed & Pick<CrStatus, 'plan' | 'distribution'>;
 
 export function statusOf(
   cr: CustomResource,

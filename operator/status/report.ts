@@ -8,7 +8,7 @@ import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { PlannedMigrations } from '../migrations/plan-migrations.ts';
 import type { EntryChange, LedgerPatch } from '../objects/ledger.ts';
-import type { EngineReading, ValueChange } from '../ports/engine.ts';
+import type { EngineReading, TableDistributions, ValueChange } from '../ports/engine.ts';
 import type { EngineProblem } from '../ports/engine-problem.ts';
 import type { InconsistentObject } from '../ports/inconsistent-object.ts';
 import type { TestMemory } from '../ports/permission-test.ts';
@@ -47,6 +47,8 @@ export type Report = {
   readonly statuses: ReadonlyMap<string, CrStatus>;
   readonly resourceVersion?: number;
   readonly inconsistent: readonly InconsistentObject[];
+  /** Absent when the engine could not be read. */
+  readonly distributions?: TableDistributions | undefined;
   readonly wasWritten: boolean;
   /** Absent when the pass failed or the Engine names no replicas. */
   readonly replicaSync?: ReplicaSync;

@@ -41,6 +41,7 @@ export class ScriptedEngine implements EnginePort {
   operatorState: unknown = null;
   resourceVersion = 1;
   judge: Judge = () => [];
+  distributions: ReadonlyMap<string, string> = new Map();
   /** The error with which the engine refuses a whole change. */
   refusal: (objects: ReadonlyMap<string, MetadataObject>) => EngineProblem | undefined = () => undefined;
   /** Called before each request; may throw, or make concurrent changes. */
@@ -69,7 +70,7 @@ export class ScriptedEngine implements EnginePort {
 
   async read() {
     this.before('read');
-    const { resourceVersion, metadata, operatorState } = this;
+    const { resourceVersion, metadata, distributions, operatorState } = this;
     const ledger = readLedger(structuredClone(operatorState));
     const reservations = readReservations(structuredClone(operatorState));
     const unserved = readUnserved(structuredClone(operatorState));
@@ -82,6 +83,7 @@ export class ScriptedEngine implements EnginePort {
       unserved,
       tests,
       inconsistent: this.#judged(metadata),
+      distributions,
     };
   }
 
@@ -153,7 +155,12 @@ export class ScriptedEngine implements EnginePort {
     this.operatorState = mergePatch(this.operatorState, structuredClone(change.ledger));
     this.metadata = made;
     this.resourceVersion++;
-    return { resourceVersion: this.resourceVersion, inconsistent: this.#judged(this.metadata) };
+    const { distributions } = this;
+    return {
+      resourceVersion: this.resourceVersion,
+      inconsistent: this.#judged(this.metadata),
+      distributions,
+    };
   }
 
   async state() {
