@@ -73,7 +73,7 @@ test.each([
   // A subscription from a browser.
   ['subscripton browser', 'guides/subscriptions.html#from-a-browser'],
   ['subscription React', 'guides/subscriptions.html#from-a-browser'],
-  ['graphql-ws', 'guides/subscriptions.html#from-a-browser'],
+  ['graphql-ws', 'guides/subscriptions.html'],
   ['slow query', 'guides/operating.html#when-a-query-is-slow'],
   // Backup and restore, with the key of the named values.
   ['backup', 'guides/installing.html#backup-and-when-something-is-lost'],
