@@ -56,6 +56,7 @@ speed: node_modules/.installed ## measure again all that docs/SPEED.md prints (a
 	@# Both also compare with limits; the figures are written in any case.
 	@-$(RUN) size -- --out docs/speed/size.json
 	@-$(RUN) stalls -- --out docs/speed/pauses.json
+	@-$(RUN) page-speed -- --out docs/speed/pages.json
 	@-$(RUN) scale -- --out docs/speed/scale.json
 	@node docs/generate.ts
 

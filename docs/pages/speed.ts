@@ -2,6 +2,7 @@
  *  A measurement without a committed file has no section. Not here: how they are measured (.ci/, testing/speed/). */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FiguresOfPages } from '../../.ci/page-speed.ts';
 import type { Recorded } from '../../.ci/record.ts';
 import type { Pause } from '../../.ci/stalls.ts';
 import type { Step } from '../../engine/bench/step.ts';
@@ -24,6 +25,7 @@ export function speedPage(): string {
     section('docs/speed/compile.json', compiling),
     section('docs/speed/size.json', size),
     section('docs/speed/pauses.json', pauses),
+    section('docs/speed/pages.json', pages),
     section('docs/speed/scale.json', scale),
     section('docs/speed/operator-requests.json', operatorRequests),
   ];
@@ -177,6 +179,30 @@ function pauses(
         line('first request of a role, worst of ten', events.filter(roles)),
         ...events.filter((event) => !roles(event)).map((event) => line(event, [event])),
       ],
+    ),
+  ];
+}
+
+function pages(recorded: Recorded<FiguresOfPages>): readonly string[] {
+  const rows = Object.entries(recorded.figures);
+  const models = Object.keys(rows[0]?.[1] ?? {});
+  return [
+    '## The console in a browser',
+    measured(recorded, 'npm run page-speed -- --out docs/speed/pages.json'),
+    `Each page is opened in a new tab of Chromium, 1,440 px wide: the bytes of its files (compressed; without the answers of the engine), the
+milliseconds until the first paint, and those of the longest task after it has loaded; 0: none of 50 ms or more. Browser, engine and Postgres share the cores,
+and times are the best of three. The limits are 1.2 MB, 2 MB with the editor of Explore, a paint within a second, and 200 ms for a task. The editor builds the
+whole schema of the administrator in one task. These figures are from a machine with other work, on which a task takes several times as long as on one\nof its own: bytes, and the order of pages, are what to compare.`,
+    table(
+      ['page', 'kB', ...models.flatMap((model) => [`${model}: paint`, 'task'])],
+      rows.map(([title, figures]) => [
+        title,
+        (Object.values(figures)[0]!.bytes / 1000).toFixed(0),
+        ...models.flatMap((model) => {
+          const { paintMs = Number.NaN, taskMs = Number.NaN } = figures[model] ?? {};
+          return [paintMs.toFixed(0), taskMs.toFixed(0)];
+        }),
+      ]),
     ),
   ];
 }
