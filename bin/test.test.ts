@@ -212,11 +212,15 @@ test('each test starts from the data of the files, whatever others have written'
   });
 });
 
-test('the tests of the library example pass', { timeout: TIMEOUT_MS }, async () => {
-  const { code, out, err } = await pergolaTest(['-f', 'deploy/examples/library']);
-  expect([code, err]).toEqual([0, '']);
-  expect(out).toMatch(/^\d+ tests passed\.$/m);
-});
+test.each(['library', 'tenants-on-citus'])(
+  'the tests of the example %s pass',
+  { timeout: TIMEOUT_MS },
+  async (example) => {
+    const { code, out, err } = await pergolaTest(['-f', `deploy/examples/${example}`]);
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^\d+ tests passed\.$/m);
+  },
+);
 
 const NOTES = `
 apiVersion: pergola.dev/v1alpha1
