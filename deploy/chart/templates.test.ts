@@ -49,6 +49,21 @@ describeHelm('charts', (helm) => {
     expect(said).toContain('2 chart(s) linted, 0 chart(s) failed');
   });
 
+  test('the values of the guide about more than one machine reach the engine', async () => {
+    const guide = readFileSync(join(CHARTS, '../docs/guides/more-than-one-machine.md'), 'utf8');
+    const blocks = [...guide.matchAll(/^```yaml\n(engine:.*?)^```$/gms)].map(([, text = '']) => text);
+    expect(blocks).toHaveLength(3);
+    for (const block of blocks) {
+      const [values] = loadAll(block) as [{ engine: { options: Record<string, unknown> } }];
+      const engine = find(await helm.template(values), 'Deployment', 'pergola-engine');
+      const { env } = engine.spec.template.spec.containers[0];
+      for (const [option, value] of Object.entries(values.engine.options)) {
+        const name = `ENGINE_GRAPHQL_${option.toUpperCase().replaceAll('-', '_')}`;
+        expect(env).toContainEqual({ name, value: String(value) });
+      }
+    }
+  });
+
   test('with every part enabled, each object is rendered once', async () => {
     const objects = await helm.template(EVERYTHING);
     const names = objects.map((x) => `${x.kind} ${x.metadata.name}`);
