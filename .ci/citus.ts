@@ -26,9 +26,9 @@ const { values: options } = parseArgs({
     workers: { type: 'string', default: '2,4' },
     seed: { type: 'string', default: '2' },
     world: { type: 'string', default: '0' },
-    worlds: { type: 'string', default: '4' },
+    worlds: { type: 'string', default: '2' },
     tenants: { type: 'string', default: '1' },
-    failures: { type: 'string', default: '3' },
+    failures: { type: 'string', default: '2' },
     out: { type: 'string' },
   },
 });
