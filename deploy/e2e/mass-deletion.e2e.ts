@@ -23,6 +23,8 @@ import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName 
 const COUNT = 300;
 /** The pods of the operator that are deleted while the resources come back. */
 const RESTARTS = 3;
+/** The share of the objects of a namespace that may be deleted without a confirmation, by default. */
+const LET_THROUGH = 0.3;
 const SEED = Number(process.env['E2E_SEED'] ?? Date.now() % 2 ** 31);
 const bits = randomBits(SEED);
 const below = (n: number) => bits() % n;
@@ -76,7 +78,10 @@ test('what a hold has named is served until it is claimed again, in any order an
   const deleted = shuffled(all).slice(0, Math.ceil(all.length * (0.6 + below(40) / 100)));
   await removeAtOnce(deleted);
   await resources.untilHeld();
-  const named = new Set(deleted.map(({ kind, i }) => `${kind} t${i}`));
+  const held = await resources.served();
+  const named = new Set(deleted.map(({ kind, i }) => `${kind} t${i}`).filter((name) => held.has(name)));
+  // On a busy machine several passes see a part of the deletions each, and the guard lets the first ones through.
+  expect(deleted.length - named.size).toBeLessThanOrEqual((2 * COUNT + 2) * LET_THROUGH);
   const missing = new Set<string>();
   let isOver = false;
   const polling = (async () => {
