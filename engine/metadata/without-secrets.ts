@@ -54,7 +54,8 @@ function visited(kind: MetadataObject['kind'], definition: unknown, visit: Visit
   return walkMarks(asJsonSchema(OBJECTS[kind].schema), definition, WALK, visit);
 }
 
-function concealed(secret: unknown): unknown {
+/** Returns what is shown in place of a secret. */
+export function concealed(secret: unknown): unknown {
   if (typeof secret === 'string') return concealedText(secret);
   return secret === null ? null : HIDDEN;
 }

@@ -1,6 +1,6 @@
 /** EngineSettings: settings of an engine as a whole, except limits. Each part, and each host of the TLS allow list, is a separate object,
  *  so several resources may set different parts. */
-import { MetricsConfig, OpenTelemetry, Type } from '@pergola/engine/metadata';
+import { MetricsConfig, OpenTelemetry, secret, Type } from '@pergola/engine/metadata';
 import { closed, keyedList, MetadataName, plainList } from './annotate.ts';
 import { enumeration } from './enumeration.ts';
 import { kindRow, specOf } from './kind.ts';
@@ -58,7 +58,7 @@ const Telemetry = closed({
         'name',
         closed({
           name: required('The name of the attribute.', MetadataName),
-          value: required('The value of the attribute.', Type.String({ maxLength: 4096 })),
+          value: required('The value of the attribute.', secret(Type.String({ maxLength: 4096 }))),
         }),
         100,
       ),

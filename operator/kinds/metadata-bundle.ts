@@ -16,6 +16,7 @@ import {
   parseMetadata,
   printPath,
   type Static,
+  secret,
   Type,
   YAML_SCHEMA,
 } from '@pergola/engine/metadata';
@@ -26,7 +27,8 @@ import { optional, required } from './mapping.ts';
 import { exceededLimit } from './validate.ts';
 import { ConfigMapKeyRef } from './value-source.ts';
 
-const Document = Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT);
+// Documents have various forms, and each may have secrets.
+const Document = secret(Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT));
 const Key = Type.String({ minLength: 1, maxLength: 2048 });
 
 const SOMETHING: Rule = {

@@ -1,6 +1,6 @@
 /** Migration: versioned SQL for the database of a source. It has no object in the engine; the resources of the source wait for it.
  *  Not here: running it (../migrations), the rules of files (engine/migrate). */
-import { objectKey, type Static, Type } from '@pergola/engine/metadata';
+import { objectKey, type Static, secret, Type } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, MetadataName, Name, type Rule, withDescription } from './annotate.ts';
 import { kindRow, READY_COLUMNS, specWithoutObjects } from './kind.ts';
 import { optional, required } from './mapping.ts';
@@ -19,7 +19,8 @@ const MigrationFile = closed(
     ),
     sql: optional(
       'The statements. They run in one transaction, unless the first line is "-- pergola: no-transaction".',
-      Type.String({ minLength: 1, maxLength: 262_144 }),
+      // Statements may set the passwords of roles.
+      secret(Type.String({ minLength: 1, maxLength: 262_144 })),
     ),
     configMapKeyRef: optional(
       'A key of a ConfigMap in the namespace of this resource that holds the statements.',

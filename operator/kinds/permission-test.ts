@@ -1,6 +1,6 @@
 /** PermissionTest: a request as a role, and what must come back. It has no object in the engine.
  *  Not here: sending the request and comparing the response (../permission-tests). */
-import { parseGraphql, type Static, Type } from '@pergola/engine/metadata';
+import { parseGraphql, type Static, secret, Type } from '@pergola/engine/metadata';
 import {
   closed,
   keyedList,
@@ -14,8 +14,9 @@ import {
 import { kindRow, OBJECT_COLUMNS, SpecProblem, specWithoutObjects } from './kind.ts';
 import { optional, required } from './mapping.ts';
 
+/** An object with data of the database. */
 const openObject = (description: string) =>
-  withDescription(description, Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT));
+  withDescription(description, secret(Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT)));
 
 const rows = (description: string) =>
   optional(description, plainList(openObject('The fields of a row and their values.')));
@@ -107,7 +108,7 @@ export const PermissionTestSpec = specWithoutObjects(
     role: required('The role of the request, for example reader.', MetadataName),
     sessionVariables: optional(
       'The session variables of the request, for example {X-Engine-User-Id: "1"}. They are sent as headers.',
-      textRecord(),
+      secret(textRecord()),
     ),
     query: required('The GraphQL document.', Type.String({ minLength: 1, maxLength: 100_000 })),
     operationName: optional(

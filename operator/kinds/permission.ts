@@ -1,7 +1,14 @@
 /** TablePermission: the permissions of one role on one table. A Table has the same rules inline, keyed by role. Each operation is a
  *  separate object, so two resources conflict only on the same one.
  *  Not here: the validation of input (validate-input.ts). */
-import { Count, QueryRootField, SubscriptionRootField, type TSchema, Type } from '@pergola/engine/metadata';
+import {
+  Count,
+  QueryRootField,
+  SubscriptionRootField,
+  secret,
+  type TSchema,
+  Type,
+} from '@pergola/engine/metadata';
 import {
   Comment,
   closed,
@@ -31,7 +38,7 @@ const Columns = allOrListed(plainList(Identifier));
 const Presets = withDescription(
   'Values that the engine writes, by column: constants or session variables, for example {owner_id: X-Engine-User-Id}. Clients cannot ' +
     'write these columns, also if `columns` has them.',
-  Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT),
+  secret(Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT)),
 );
 
 const BackendOnly = Type.Boolean({

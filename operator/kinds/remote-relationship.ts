@@ -1,6 +1,6 @@
 /** RemoteRelationship: from a table, or from a type of a remote schema, to a remote schema or to a table of another source. It is a
  *  separate kind because it connects objects of two teams. */
-import { RelationshipType, type Static, Type } from '@pergola/engine/metadata';
+import { RelationshipType, type Static, secret, Type } from '@pergola/engine/metadata';
 import {
   closed,
   exactlyOne,
@@ -33,7 +33,7 @@ const ToRemoteSchema = closed({
   ),
   remoteField: required(
     'The remote field with its arguments: {invoices: {arguments: {articleId: $id}}}.',
-    Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT),
+    secret(Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT)),
   ),
 });
 

@@ -1,6 +1,6 @@
 /** RemoteSchema: another GraphQL service that is part of the schema, with the part that each role sees. Each such part is a separate
  *  object. Not here: relationships from its types (remote-relationship.ts). */
-import { Seconds, Type } from '@pergola/engine/metadata';
+import { Seconds, secret, Type } from '@pergola/engine/metadata';
 import { Comment, closed, GraphqlName, keyedList, MetadataName, Sdl, textRecord } from './annotate.ts';
 import { kindRow, specOf } from './kind.ts';
 import { optional, required, within } from './mapping.ts';
@@ -46,7 +46,7 @@ const Permission = closed({
   sdl: required(
     'The part of the schema that the role sees, in the GraphQL schema language. Arguments may have @preset, for example ' +
       '`type Query { invoices(authorId: Int! @preset(value: "X-Engine-User-Id")): [Invoice] }`.',
-    Sdl,
+    secret(Sdl),
     'definition.schema',
   ),
   comment: optional('A note about the permission.', Comment),

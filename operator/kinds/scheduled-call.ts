@@ -1,6 +1,6 @@
 /** The fields that CronTrigger and ScheduledEvent share: the webhook, what it receives, and how failed calls are repeated.
  *  Not here: when the webhook is called (cron-trigger.ts, scheduled-event.ts). */
-import { Seconds, Type } from '@pergola/engine/metadata';
+import { Seconds, secret, Type } from '@pergola/engine/metadata';
 import { Comment, OPEN_VALUE } from './annotate.ts';
 import { optional } from './mapping.ts';
 import { retryField } from './retry.ts';
@@ -11,7 +11,7 @@ export const SCHEDULED_CALL = {
   webhook: urlSource('The URL that is called, for example {value: "{{JOBS_URL}}/nightly"}.'),
   payload: optional(
     'Any JSON value that each call contains as `payload`. Absent: null.',
-    Type.Unsafe<unknown>(OPEN_VALUE),
+    secret(Type.Unsafe<unknown>(OPEN_VALUE)),
   ),
   headers: Type.Optional(Headers),
   retry: retryField('retry_interval_seconds', 'timeout_seconds'),

@@ -1,13 +1,13 @@
 /** Request and response transforms of webhooks for Action, EventTrigger, CronTrigger and ScheduledEvent. Unions of the metadata have one
  *  form: a template of version 1 is `body.template`, and query parameters from a single template are `queryParamsTemplate`.
  *  Not here: the meaning of templates (engine/transform). */
-import { type TSchema, Type } from '@pergola/engine/metadata';
+import { secret, type TSchema, Type } from '@pergola/engine/metadata';
 import { closed, plainList, textRecord } from './annotate.ts';
 import { pascalCase } from './enumeration.ts';
 import { inForm, optional } from './mapping.ts';
 
 const template = (description: string, to?: string) =>
-  optional(`${description} It is a template.`, textOnly(Type.String({ maxLength: 65_536 })), to);
+  optional(`${description} It is a template.`, textOnly(secret(Type.String({ maxLength: 65_536 }))), to);
 
 /** Returns the schema of a text in a member that may have another type. */
 function textOnly<T extends TSchema>(schema: T): T {
@@ -39,7 +39,10 @@ const Body = closed({
     Action,
   ),
   template: template('The new JSON body, for example { "name": {{$body.input.name}} }.'),
-  formTemplate: optional('The fields of the form: from name to the template of the value.', textRecord()),
+  formTemplate: optional(
+    'The fields of the form: from name to the template of the value.',
+    secret(textRecord()),
+  ),
 });
 
 /** The form of a transform. In version 1 of the metadata a body without an action is its template, and no version is version 1. */
@@ -65,7 +68,7 @@ const RequestTransform = closed({
   body: optional('The body. Absent: the body that the engine sends without a transform.', Body),
   queryParams: optional(
     'Query parameters: from name to the template of the value.',
-    inForm(textRecord(), {
+    inForm(secret(textRecord()), {
       write: (params) => params,
       read: (value) => (typeof value === 'string' ? undefined : value),
     }),
@@ -74,7 +77,11 @@ const RequestTransform = closed({
   requestHeaders: optional(
     'Changes of the headers.',
     closed({
-      add: optional('Headers to add: from name to the template of the value.', textRecord(), 'add_headers'),
+      add: optional(
+        'Headers to add: from name to the template of the value.',
+        secret(textRecord()),
+        'add_headers',
+      ),
       remove: optional(
         'Names of headers that are not sent.',
         plainList(Type.String({ maxLength: 255 }), 100),

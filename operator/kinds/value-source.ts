@@ -2,7 +2,7 @@
  *  in the namespace of the resource. URLs, headers, passwords and certificates have this form in every kind.
  *  In: a ValueSource. Out: the fields of the metadata (`url`, `url_from_env`, `url_from_value`, `url_from_file`), and back.
  *  Not here: what the metadata has in its place (decide/value-sources.ts). */
-import { type Header, isRecord, Type } from '@pergola/engine/metadata';
+import { type Header, isRecord, secret, Type } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, Name, Variable, withDescription } from './annotate.ts';
 import {
   type FieldContext,
@@ -30,7 +30,7 @@ const MOST_CHARACTERS = 65_536;
 /** Returns the members of a value: exactly one of them is set. */
 function members(value: string, minLength: number) {
   return {
-    value: optional(value, Type.String({ minLength, maxLength: MOST_CHARACTERS })),
+    value: optional(value, secret(Type.String({ minLength, maxLength: MOST_CHARACTERS }))),
     env: optional(
       'The environment variable of the engine that holds the value, for example BILLING_URL.',
       Variable,
