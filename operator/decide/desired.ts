@@ -247,7 +247,10 @@ function keptKeys(
 }
 
 /** True when the owner may exist, although it is not among the resources of the Engine. */
-export function isElsewhere({ cr }: LedgerEntry, { unbound, seesNamespace }: CrSnapshot): boolean {
+export function isElsewhere(
+  { cr }: Pick<LedgerEntry, 'cr'>,
+  { unbound, seesNamespace }: CrSnapshot,
+): boolean {
   return unbound?.has(cr) === true || seesNamespace?.(kindAndNamespaceOf(cr).namespace) === false;
 }
 

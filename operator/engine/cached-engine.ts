@@ -4,7 +4,7 @@
  *  In: an EnginePort. Out: another. Not here: the requests (client.ts). */
 import { createHash } from 'node:crypto';
 import { patchedEntries, patchedReservations } from '../objects/ledger.ts';
-import { patchedRecords } from '../objects/stored-records.ts';
+import { patchedNotes } from '../objects/notes.ts';
 import type { EnginePort, EngineReading } from '../ports/engine.ts';
 import { EngineProblem, isAboutContent } from '../ports/engine-problem.ts';
 
@@ -68,8 +68,7 @@ export function cachedEngine(
         const { distributions } = before.reading;
         const stored = {
           ...(distributions && { distributions }),
-          unserved: patchedRecords(before.reading.unserved, change.ledger.unserved),
-          tests: patchedRecords(before.reading.tests, change.ledger.tests),
+          ...patchedNotes(before.reading, change.ledger),
         };
         const reading = { ...stored, ...written, metadata: change.document, ledger, reservations };
         known = { reading, readAtMs: before.readAtMs };

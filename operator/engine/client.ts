@@ -6,8 +6,7 @@
 import { type ArgsOf, type Edit, fromWire, type Metadata } from '@pergola/engine/metadata';
 import type { DeclaredCall } from '../kinds.ts';
 import { readLedger, readReservations } from '../objects/ledger.ts';
-import { readTestResults } from '../objects/test-results.ts';
-import { readUnserved } from '../objects/unserved.ts';
+import { readNotes } from '../objects/notes.ts';
 import { isValueOf } from '../objects/value-name.ts';
 import type { AdmissionAnswer, AdmissionRequest, HoldBackEffect } from '../ports/admission.ts';
 import type { DeliveryRecord } from '../ports/delivery.ts';
@@ -259,8 +258,7 @@ async function read(address: EngineAddress): Promise<EngineReading> {
     metadata,
     ledger: readLedger(operatorState),
     reservations: readReservations(operatorState),
-    unserved: readUnserved(operatorState),
-    tests: readTestResults(operatorState),
+    ...readNotes(operatorState),
   };
 }
 

@@ -12,6 +12,7 @@ import type { LedgerEntry } from '../objects/ledger.ts';
 import { hashOf, normalised, printKey } from '../objects/normal-form.ts';
 import { plan } from '../pass/plan.ts';
 import { reconcile } from '../pass/reconcile.ts';
+import type { EngineWrite } from '../ports/engine.ts';
 import type { ReconcileOptions } from '../ports/options.ts';
 import type { Report } from '../status/report.ts';
 import { OPTIONS, resource, snapshotOf } from '../testing/resources.ts';
@@ -80,6 +81,11 @@ function ledgerOf(name: string, live: Metadata): Record<string, LedgerEntry> {
   );
 }
 
+/** False for a write of notes alone, such as the manifests of resources. */
+function isOfObjects({ edits, ledger }: EngineWrite): boolean {
+  return edits.length > 0 || Object.keys(ledger.objects).length > 0;
+}
+
 function planOf(made: Awaited<ReturnType<typeof plan>>, engine: ScriptedEngine): unknown {
   const excluded = new Set(made.settled.excluded.keys());
   return {
@@ -87,7 +93,7 @@ function planOf(made: Awaited<ReturnType<typeof plan>>, engine: ScriptedEngine):
       made.decisions.map(({ key, action }) => [key, excluded.has(key) ? `${action}, left out` : action]),
     ),
     pruneHold: made.pruneHold ?? null,
-    writes: engine.writes.length,
+    writes: engine.writes.filter(isOfObjects).length,
     document: engine.writes[0]?.edits.length ? engine.metadata : null,
     owners: Object.fromEntries(
       Object.entries(engine.ledger.objects).map(([key, { cr, generation }]) => [

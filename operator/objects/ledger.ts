@@ -3,8 +3,7 @@
  *  Not here: the decisions on owned objects (decide/decide.ts). */
 import { isRecord, withChanges } from '@pergola/engine/metadata';
 import { type CustomResource, crName, type DeletionPolicy } from '../kinds.ts';
-import type { TestResultsPatch } from './test-results.ts';
-import type { UnservedPatch } from './unserved.ts';
+import type { NotesPatch } from './notes.ts';
 
 export type LedgerEntry = {
   readonly manager: string;
@@ -64,16 +63,12 @@ export type LedgerPatchEntry = Omit<LedgerEntry, OptionalField> & {
   readonly [Field in OptionalField]?: LedgerEntry[Field] | null;
 };
 
-/** A JSON Merge Patch of the ledger: new and changed entries, and null for deleted ones. */
-export type LedgerPatch = {
+/** A JSON Merge Patch of the ledger and of the notes beside it: new and changed entries, and null for deleted ones. */
+export type LedgerPatch = NotesPatch & {
   readonly manager: string;
   readonly objects: Readonly<Record<string, LedgerPatchEntry | null>>;
   /** Absent when none changes. */
   readonly reservations?: Readonly<Record<string, Reservation | null>>;
-  /** Changes of the resources that are not served. */
-  readonly unserved?: UnservedPatch;
-  /** Changes of the last results of PermissionTests. */
-  readonly tests?: TestResultsPatch;
 };
 
 /** Reads the ledger from the stored state. An invalid state reads as an empty ledger: all objects then count as foreign. */

@@ -1,5 +1,5 @@
 /** Records by name that the operator stores with the ledger, for the console of the engine. In: the stored state, patches. Out: records.
- *  Pure. Not here: the records (unserved.ts, test-results.ts). */
+ *  Pure. Not here: the records (notes.ts). */
 import { isRecord } from '@pergola/engine/metadata';
 
 /** Reads the records in a member of the stored state. Invalid ones are left out. A valid one has a text in each of the fields. */
@@ -17,10 +17,11 @@ export function recordsIn<T>(
 /** Returns the records after the patch, in which null removes one. */
 export function patchedRecords<T>(
   before: ReadonlyMap<string, T> | undefined,
-  patch: Readonly<Record<string, T | null>> = {},
+  patch?: Readonly<Record<string, T | null>>,
 ): ReadonlyMap<string, T> {
+  if (before && !patch) return before;
   const after = new Map(before);
-  for (const [name, record] of Object.entries(patch)) {
+  for (const [name, record] of Object.entries(patch ?? {})) {
     if (record) after.set(name, record);
     else after.delete(name);
   }

@@ -6,9 +6,10 @@ import type { PassState } from '../decide/incremental-scope.ts';
 import { translateInSlices } from '../decide/translation.ts';
 import { crName } from '../kinds.ts';
 import { ledgerPatch } from '../objects/ledger.ts';
+import { manifestParts, prepareManifests } from '../objects/manifests.ts';
 import { objectsIn } from '../objects/normal-form.ts';
+import { changedNotes, type NotesPatch } from '../objects/notes.ts';
 import { type UnservedPatch, unservedChanges } from '../objects/unserved.ts';
-import type { EnginePort } from '../ports/engine.ts';
 import { EngineProblem, isAboutContent } from '../ports/engine-problem.ts';
 import { inconsistentIn } from '../ports/inconsistent-object.ts';
 import type { ReconcileOptions } from '../ports/options.ts';
@@ -28,6 +29,7 @@ import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } from './decisions.ts';
 import { takeOverEarlierNames } from './earlier-names.ts';
+import { changedManifests } from './manifests.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
 import { writeNotes } from './notes.ts';
 import { NOTHING_BEFORE, planOn } from './plan.ts';
@@ -98,7 +100,7 @@ export async function attempt(
       await clock.sleep(0);
       const expected = verdictsOf(made, made.settled.inconsistent);
       await clock.sleep(0);
-      const report = await apply(engine, made, mustFit, expected);
+      const report = await apply({ engine, clock }, snapshot, made, mustFit, expected);
       wasWritten ||= report.wasWritten;
       if (report.wasWritten && isConnected(migrated, made)) continue;
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
@@ -156,31 +158,44 @@ class Parts {
 }
 
 async function apply(
-  engine: EnginePort,
+  { engine, clock }: Pick<Ports, 'engine' | 'clock'>,
+  all: CrSnapshot,
   made: PassPlan,
   mustFit: boolean,
   expected: Verdicts,
 ): Promise<Attempt> {
   const { reading, settled, entries, reservations } = made;
-  const unserved = unservedIn(made, expected);
   const { manager } = made.scope.ledger;
+  await prepareManifests(made.scope.snapshot.resources, () => clock.sleep(0));
+  const [notes, ...more] = notesIn(all, made, expected);
   const patch = ledgerPatch(entries, reservations, manager);
   if (settled.applied.length === 0 && !patch) {
     const { metadata: document, resourceVersion: version } = reading;
-    const resourceVersion = await writeNotes(engine, { document, version, manager }, { unserved });
+    const resourceVersion = await writeNotes(engine, { document, version, manager }, notes, ...more);
     return done(made, expected, { ...reading, resourceVersion }, false);
   }
+  const { document } = settled;
   const written = await engine.write({
     edits: editsOf(settled.applied),
-    document: settled.document,
-    ledger: {
-      ...(patch ?? { manager, objects: {} }),
-      ...(Object.keys(unserved).length === 0 ? {} : { unserved }),
-    },
+    document,
+    ledger: { ...(patch ?? { manager, objects: {} }), ...changedNotes(notes) },
     expectedVersion: reading.resourceVersion,
     mustFit,
   });
-  return done(made, expected, written, true);
+  const { resourceVersion: version } = written;
+  const resourceVersion = await writeNotes(engine, { document, version, manager }, ...more);
+  return done(made, expected, { ...written, resourceVersion }, true);
+}
+
+/** Returns what changes in the notes if the plan is applied, in parts of which each fits one write. `all`: the resources of every scope. */
+function notesIn(
+  all: CrSnapshot,
+  made: PassPlan,
+  verdicts: Verdicts,
+): readonly [NotesPatch, ...NotesPatch[]] {
+  const [first, ...others] = manifestParts(changedManifests(all, made, verdicts));
+  const unserved = unservedIn(made, verdicts);
+  return [{ unserved, manifests: first }, ...others.map((manifests) => ({ manifests }))];
 }
 
 /** Returns what changes in the stored reasons for which resources are not served, if the plan is applied. */

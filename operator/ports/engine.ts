@@ -4,8 +4,7 @@
 import type { Edit, Metadata } from '@pergola/engine/metadata';
 import type { DeclaredCall, ReplicaVersion } from '../kinds.ts';
 import type { LedgerEntries, LedgerPatch, Reservations } from '../objects/ledger.ts';
-import type { StoredTestResults } from '../objects/test-results.ts';
-import type { UnservedResources } from '../objects/unserved.ts';
+import type { Notes } from '../objects/notes.ts';
 import type { AdmissionAnswer, AdmissionRequest } from './admission.ts';
 import type { DeliveryRecord } from './delivery.ts';
 import type { InconsistentObject } from './inconsistent-object.ts';
@@ -54,7 +53,7 @@ export interface EnginePort {
 export type TableDistributions = ReadonlyMap<string, string>;
 
 /** A consistent snapshot of the engine. */
-export type EngineReading = {
+export type EngineReading = Notes & {
   readonly resourceVersion: number;
   readonly metadata: Metadata;
   readonly inconsistent: readonly InconsistentObject[];
@@ -62,8 +61,6 @@ export type EngineReading = {
   readonly distributions?: TableDistributions;
   readonly ledger: LedgerEntries;
   readonly reservations?: Reservations;
-  readonly unserved?: UnservedResources;
-  readonly tests?: StoredTestResults;
 };
 
 export type EngineVersions = {

@@ -25,8 +25,7 @@ import {
   stateVersionOf,
 } from '@pergola/engine/metadata';
 import { type LedgerEntry, readLedger, readReservations } from '../objects/ledger.ts';
-import { readTestResults } from '../objects/test-results.ts';
-import { readUnserved } from '../objects/unserved.ts';
+import { readNotes } from '../objects/notes.ts';
 import { isValueOf } from '../objects/value-name.ts';
 import type { AdmissionAnswer, AdmissionRequest, HeldGroup, LeftOut } from '../ports/admission.ts';
 import type { EnginePort, EngineWrite, ValueChange } from '../ports/engine.ts';
@@ -73,15 +72,12 @@ export class ScriptedEngine implements EnginePort {
     const { resourceVersion, metadata, distributions, operatorState } = this;
     const ledger = readLedger(structuredClone(operatorState));
     const reservations = readReservations(structuredClone(operatorState));
-    const unserved = readUnserved(structuredClone(operatorState));
-    const tests = readTestResults(structuredClone(operatorState));
     return {
       resourceVersion,
       metadata,
       ledger,
       reservations,
-      unserved,
-      tests,
+      ...readNotes(structuredClone(operatorState)),
       inconsistent: this.#judged(metadata),
       distributions,
     };
