@@ -20,6 +20,7 @@ import {
 } from './testing/console.ts';
 
 const BOOK = 'table/default/public/book';
+const FIRST_OWNER = '[aria-label="Resources"] tbody th button';
 
 describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
   let world: ConsoleWorld;
@@ -52,7 +53,19 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     const old = { manager: 'm', cr: 'Table shop/old', releasedAt: '2026-01-01T00:00:00Z' };
     const bad = { manager: 'm', reason: 'RejectedByEngine', message: MARKUP, since: '2026-01-03T00:00:00Z' };
     const unserved = { 'TablePermission shop/bad': bad };
-    const state = { manager: 'm', objects, unserved, reservations: { 'table/default/public/old': old } };
+    const spec = { table: 'book', comment: `${MARKUP}\nsecond line`, url: { value: '(hidden)' } };
+    const manifest = { apiVersion: 'pergola.dev/v1alpha1', kind: 'Table', metadata: { name: 'book' }, spec };
+    const manifests = {
+      'Table shop/book': { manager: 'm', manifest: JSON.stringify(manifest) },
+      'TablePermission shop/bad': { manager: 'm', manifest: '' },
+    };
+    const state = {
+      manager: 'm',
+      objects,
+      unserved,
+      manifests,
+      reservations: { 'table/default/public/old': old },
+    };
     await engine.admin('set_catalog_state', { type: 'operator', state });
   }, TIMEOUT_MS);
 
@@ -80,13 +93,34 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     expect(await text()).toContain('1 missing in the engine');
     expect(await text()).toContain(`TablePermission shop/bad\tRejectedByEngine\t${MARKUP}`);
     expect(await text()).toContain('table/default/public/old');
-    await pressFirst('tbody th button');
+    await pressFirst(FIRST_OWNER);
     await page.until(`document.querySelector('.object button')`);
     await pressFirst('.object button');
     await page.until(shows('"name": "book"'));
     expect(await page.evaluate('location.search')).toBe('?resource=Table+shop%2Fbook');
     await open('resource=Table+shop%2Fbook');
     await page.until(shows(BOOK));
+  });
+
+  test('an opened resource shows its YAML, which can be copied, also with the console secret', async () => {
+    await open('resource=Table+shop%2Fbook', `console-secret=${CONSOLE_SECRET}`);
+    await page.until(shows('kind: Table'));
+    const yaml = await page.evaluate<string>(`document.querySelector('[aria-label^="YAML of"]').textContent`);
+    expect(yaml).toBe(
+      `apiVersion: pergola.dev/v1alpha1\nkind: Table\nmetadata:\n  name: book\nspec:\n  table: book\n  comment: |-\n    ${MARKUP}\n    second line\n  url:\n    value: (hidden)\n`,
+    );
+    expect(await text()).toContain('Values that may be secrets, or data, are hidden.');
+    expect(await page.evaluate('document.querySelectorAll("main img").length')).toBe(0);
+    // Only what a person does may write to the clipboard.
+    await pressFirst('.manifest button');
+    await page.until(shows('Copied.'));
+  });
+
+  test('a resource without YAML says why, and one that is not served opens as well', async () => {
+    await open(`resource=${encodeURIComponent(`Table shop/${MARKUP}`)}`);
+    await page.until(shows('The operator has not stored the YAML of this resource here.'));
+    await pressFirst('[aria-label="Not served as written"] tbody th button');
+    await page.until(shows('The YAML of this resource is too long to be stored in the engine.'));
   });
 
   test('objects without a resource are listed, and names with markup are text', async () => {
@@ -138,7 +172,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
       for (const view of ['', 'unowned', 'revisions']) {
         await open(`view=${view}`);
         if (view === 'revisions') await page.until(shows('One object differs.'));
-        else await pressFirst('tbody th button');
+        else await pressFirst(view === '' ? FIRST_OWNER : 'tbody th button');
         if (view === '') {
           await page.until(`document.querySelector('.object button')`);
           await pressFirst('.object button');

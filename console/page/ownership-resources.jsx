@@ -1,10 +1,11 @@
-/** The resources that own objects, what each of them owns and as the engine has it, and the objects without an owner.
- *  In: `get_ownership`, and `describe_object` for an object that is opened. */
+/** The resources that own objects, those that are not served as they are written, and the objects without an owner.
+ *  In: `get_ownership`. Not here: what is opened (ownership-owned.jsx). */
 import { useState } from 'react';
 import { dayAndTime } from './chart.jsx';
 import { Grid } from './grid.jsx';
 import { printedKey } from './object-key.js';
-import { Scrolling } from './scrolling.jsx';
+import { Definition, Owned } from './ownership-owned.jsx';
+import { Problem } from './problem.jsx';
 import { useAnswer } from './use-answer.js';
 
 /** The most rows at first. */
@@ -32,6 +33,7 @@ export function Resources({ session, view, setView }) {
             rows={answer.unserved.filter(({ resource }) => isFound(resource, view.find))}
             columns={UNSERVED}
             keyOf={({ resource }) => resource}
+            detailsOf={({ resource }) => <Owned resource={resource} session={session} />}
           />
           <h2>Owners</h2>
         </>
@@ -89,63 +91,6 @@ function stateOf({ missing, deletion_held: held }) {
     held > 0 && `deletion of ${held} waits for a confirmation`,
   ].filter(Boolean);
   return parts.length === 0 ? 'applied' : <span className="problem">{parts.join(', ')}</span>;
-}
-
-/** The objects of a resource, each of which opens. */
-function Owned({ resource, session }) {
-  const { answer, problem } = useAnswer(session, 'get_ownership', { resource });
-  if (!answer) return <Problem text={problem} />;
-  return (
-    <div className="details">
-      <div className="wide">
-        {answer.objects.map((object) => (
-          <OwnedObject key={object.key} object={object} session={session} />
-        ))}
-      </div>
-    </div>
-  );
-}
-
-function OwnedObject({ object: { key, exists, is_deletion_held: isHeld, revoked_at: revokedAt }, session }) {
-  const notes = [
-    !exists && 'missing in the engine',
-    isHeld && 'its deletion waits for a confirmation',
-    revokedAt && `the resource may no longer own it since ${dayAndTime(revokedAt)}`,
-  ].filter(Boolean);
-  return (
-    <>
-      <ObjectButton objectKey={key} session={session} />
-      {notes.length > 0 && <p className="problem">{notes.join(', ')}</p>}
-    </>
-  );
-}
-
-/** A button with the key of an object that shows its definition, without secrets. */
-function ObjectButton({ objectKey, session }) {
-  const [isOpen, setIsOpen] = useState(false);
-  return (
-    <div className="object">
-      <button type="button" className="link" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-        {printedKey(objectKey)}
-      </button>
-      {isOpen && <Definition objectKey={objectKey} session={session} />}
-    </div>
-  );
-}
-
-function Definition({ objectKey, session }) {
-  const { answer, problem } = useAnswer(session, 'describe_object', { key: objectKey });
-  if (!answer) return <Problem text={problem} />;
-  return (
-    <>
-      {answer.inconsistent_objects.map(({ reason }) => (
-        <p key={reason} className="problem">
-          {reason}
-        </p>
-      ))}
-      <Scrolling label={objectKey} text={JSON.stringify(answer.definition ?? null, null, 2)} />
-    </>
-  );
 }
 
 export function Unowned({ session, view, setView }) {
@@ -207,12 +152,4 @@ export function Found({ rows, label, ...grid }) {
 
 export function isFound(text, find) {
   return text.toLowerCase().includes(find.toLowerCase());
-}
-
-export function Problem({ text }) {
-  return (
-    <p role="alert" className="problem">
-      {text}
-    </p>
-  );
 }

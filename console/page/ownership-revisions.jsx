@@ -6,7 +6,7 @@ import { dayAndTime } from './chart.jsx';
 import { differences } from './differences.js';
 import { Grid } from './grid.jsx';
 import { printedKey } from './object-key.js';
-import { Problem } from './ownership-resources.jsx';
+import { Problem } from './problem.jsx';
 import { perform } from './requests.js';
 import { IS_READ_ONLY } from './session.js';
 import { useAnswer } from './use-answer.js';

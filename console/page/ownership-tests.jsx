@@ -1,6 +1,8 @@
 /** The PermissionTests with their last results, as the operator has recorded them. In: `get_permission_tests`. Not here: what they cover (access-tests.jsx). */
 import { dayAndTime } from './chart.jsx';
-import { Find, Found, isFound, Problem } from './ownership-resources.jsx';
+import { Owned } from './ownership-owned.jsx';
+import { Find, Found, isFound } from './ownership-resources.jsx';
+import { Problem } from './problem.jsx';
 import { isFailed, RESULTS } from './test-words.js';
 import { useAnswer } from './use-answer.js';
 
@@ -23,6 +25,7 @@ export function Tests({ session, view, setView }) {
         rows={answer.tests.filter(({ resource }) => isFound(resource, view.find))}
         columns={COLUMNS}
         keyOf={({ resource }) => resource}
+        detailsOf={({ resource }) => <Owned resource={resource} session={session} />}
       />
     </>
   );

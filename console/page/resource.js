@@ -3,7 +3,7 @@
  *  Pure. Not here: the kinds (operator/kinds), the requests (requests.js). */
 
 import { GROUP_VERSION, KINDS } from '@pergola/operator/kinds';
-import { dump } from 'js-yaml';
+import { yamlOf } from './yaml.js';
 
 /** The kinds whose resources declare objects from their spec alone. */
 const OTHERS = new Set([
@@ -18,8 +18,7 @@ const OTHERS = new Set([
 export const FORMS = KINDS.filter(({ kind }) => !OTHERS.has(kind));
 
 export function resourceText({ kind, name, spec }) {
-  const resource = { apiVersion: GROUP_VERSION, kind, metadata: { name }, spec };
-  return dump(resource, { lineWidth: -1, noRefs: true });
+  return yamlOf({ apiVersion: GROUP_VERSION, kind, metadata: { name }, spec });
 }
 
 /** Returns the edits of `patch_metadata`. Throws when a value comes from Kubernetes, where only the operator reads it. */

@@ -85,6 +85,28 @@ test('resources are listed with what they own, what is missing, and what waits f
   });
 });
 
+test('the manifest of a resource is returned as the operator has stored it, or that it is too long', async () => {
+  const manifest = { apiVersion: 'pergola.dev/v1alpha1', kind: 'Table', spec: { table: 'book' } };
+  const record = (text: string) => ({ manager: 'm', manifest: text });
+  const manifests = {
+    'Table shop/book': record(JSON.stringify(manifest)),
+    'Table shop/long': record(''),
+    'Table shop/broken': record('{'),
+    'Table shop/other': 7,
+  };
+  await engine.must(
+    op('set_catalog_state', { type: 'operator', state: { manager: 'm', objects: {}, manifests } }),
+  );
+  const of = (resource: string) => answer('get_ownership', { resource });
+  const nothing = (resource: string) => ({ resource, objects: [] });
+  expect(await of('Table shop/book')).toEqual({ ...nothing('Table shop/book'), manifest });
+  expect(await of('Table shop/long')).toEqual({ ...nothing('Table shop/long'), is_manifest_stored: false });
+  for (const name of ['Table shop/broken', 'Table shop/other', 'Table shop/unknown', 'constructor']) {
+    expect(await of(name)).toEqual(nothing(name));
+  }
+  expect(JSON.stringify(await answer('get_ownership'))).not.toContain('manifest');
+});
+
 test('the difference of two versions has objects before and after, and who owns them now', async () => {
   await engine.must(op('track_table', 'book'));
   const first = version();

@@ -7,6 +7,7 @@ import { inSlices } from '../limits/slices.ts';
 import { changedKeys } from '../metadata/diff.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
 import { type MetadataObject, objectsOf } from '../metadata/objects.ts';
+import { own } from '../metadata/own.ts';
 import { withoutSecrets } from '../metadata/without-secrets.ts';
 import { entriesIn, type OwnershipEntries, type OwnershipEntry } from './ledger.ts';
 import type { Performer } from './request.ts';
@@ -20,7 +21,8 @@ export const getOwnership: Performer<'get_ownership'> = (work, { resource }, { c
   if (resource !== undefined) {
     const owned = [...entries].filter(([, { cr }]) => cr === resource);
     const listed = owned.map(([key, entry]) => ownedObject(key, entry, objects));
-    return () => ({ resource, objects: listed });
+    const stored = manifestIn(work.catalogStates.operator, resource);
+    return () => ({ resource, objects: listed, ...stored });
   }
   const unowned = [...objects.keys()].filter((key) => !entries.has(key));
   const unserved = unservedIn(work.catalogStates.operator, caller.session.isConsole ?? false);
@@ -105,6 +107,20 @@ function unservedIn(state: unknown, isConsole: boolean): readonly object[] {
       const { reason, message, since } = found;
       return [{ resource, reason, since, ...(isConsole ? {} : { message }) }];
     });
+}
+
+/** Returns the resource as its author wrote it, as the operator has stored it without secrets (operator/objects/manifests.ts): a `manifest`, or that it
+ *  is too long. An older operator has stored neither. */
+function manifestIn(state: unknown, resource: string): object {
+  const manifests = isRecord(state) && isRecord(state['manifests']) ? state['manifests'] : {};
+  const found = own(manifests, resource);
+  if (!isRecord(found) || typeof found['manifest'] !== 'string') return {};
+  if (found['manifest'] === '') return { is_manifest_stored: false };
+  try {
+    return { manifest: JSON.parse(found['manifest']) };
+  } catch {
+    return {};
+  }
 }
 
 /** Returns the keys that lost their owner and are reserved for its namespace. */

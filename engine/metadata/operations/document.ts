@@ -79,7 +79,7 @@ export const DOCUMENT_OPERATIONS = {
   ),
   get_ownership: row(
     'read',
-    'Returns the custom resources that own objects, and the objects without an owner, as the operator has recorded them; with `resource` the objects of one. Runs no statement.',
+    'Returns the custom resources that own objects, and the objects without an owner, as the operator has recorded them; with `resource` the objects of one, and its manifest without secrets. Runs no statement.',
     { resource: Type.Optional(Type.String()) },
     { isForConsole: true },
   ),
