@@ -104,6 +104,12 @@ await describeKube('permission tests', (kube) => {
     const [version, seen] = [await resourceVersion(), await recorded()];
     expect(seen).toMatchObject({ role: 'reader', reason: 'TestPassed', is_request_stored: true });
     expect(seen.covered).toEqual(['reader select note']);
+    // The engine has the resource as it was written, without what the API server adds.
+    const { body: owned } = await rig.engine().admin('get_ownership', { resource: `Table ${HOME}/note` });
+    const { apiVersion, kind, spec } = note(OWN);
+    const metadata = { name: 'note', namespace: HOME };
+    expect(owned).toMatchObject({ manifest: { apiVersion, kind, metadata, spec } });
+    expect(JSON.stringify(owned)).not.toContain('managedFields');
     // Another pass stores nothing new.
     await rig.kube.request(
       'PATCH',
