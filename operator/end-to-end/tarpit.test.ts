@@ -74,7 +74,7 @@ test.each(Object.entries(PITS))(
       const began = performance.now();
       const { problem } = await world.pass(edit % 2 === 0 ? [pit, granted] : [pit]);
       expect(problem).toBeUndefined();
-      expect(performance.now() - began).toBeLessThan(LONGEST_PASS_MS);
+      expect(isWithin(performance.now() - began, LONGEST_PASS_MS)).toBe(true);
       expect(world.readiness(pit)).toMatch(/^False (Remote|Source)Unavailable/);
       if (edit % 2 === 0) expect(world.readiness(granted)).toMatch(/^True Applied/);
     }
@@ -100,7 +100,7 @@ test('a Source is served without a replica that never answers, and says so', asy
   const stock = resource('Table', 'shop-spare', spec, given);
   const began = performance.now();
   await world.pass([shop, stock]);
-  expect(performance.now() - began).toBeLessThan(LONGEST_PASS_MS);
+  expect(isWithin(performance.now() - began, LONGEST_PASS_MS)).toBe(true);
   expect(world.readiness(stock)).toMatch(/^True Applied/);
   expect(world.readiness(shop)).toMatch(
     /^False SourceUnavailable: .*at spec\.readReplicas\[0\].*cannot connect to shop replica 1: there is no answer yet/,

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openProxy } from '../../engine/wire/testing/proxy.ts';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
+import { slowness } from '../../testing/machine-speed.ts';
 import { GROUP_VERSION } from '../kinds.ts';
 import type { Operator } from './operator.ts';
 import { createRig, HOME, type Rig, readyOf } from './testing/rig.ts';
@@ -36,7 +37,7 @@ const farSource = cr('Source', 'far', {
 });
 
 /** The time a change may take to reach a condition, with the default intervals of operator and engine. */
-const SOON_MS = 15_000;
+const SOON_MS = 15_000 * slowness();
 
 await describeKube('conditions during outages', (kube) => {
   let rig: Rig;
