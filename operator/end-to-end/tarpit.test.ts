@@ -4,6 +4,7 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isWithin } from '../../testing/machine-speed.ts';
 import { GoodWorld } from '../testing/good-world.ts';
 import { permission, resource, table } from '../testing/resources.ts';
 
