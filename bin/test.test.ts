@@ -37,8 +37,10 @@ type Run = { readonly code: number; readonly out: string; readonly err: string }
 
 function pergolaTest(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {
   const args = ['bin/pergola.mjs', 'test', ...argv];
+  // Commands in messages depend on what has started the process, such as npx.
+  const given = { ...process.env, NO_COLOR: '1', npm_lifecycle_event: '', ...env };
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { env: { ...process.env, NO_COLOR: '1', ...env } }, (error, out, err) =>
+    execFile(process.execPath, args, { env: given }, (error, out, err) =>
       resolve({ code: Number(error?.code ?? 0), out, err }),
     );
   });
