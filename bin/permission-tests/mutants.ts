@@ -1,7 +1,6 @@
 /** Permissions that are a little wider than the declared ones: without one of their restrictions, or with one column or field more.
  *  A good test fails when such a permission is served instead. In: a permission and its table. Out: Mutants.
  *  Pure. Not here: serving them (mutate.ts); validation of input, whose webhook no test calls. */
-
 import type { Api, Permission } from '../../engine/admin/test-coverage/coverage.ts';
 import { isRecord } from '../../engine/json/value.ts';
 import type { ResolvedTable } from '../../engine/resolve/model/table.ts';

@@ -6,16 +6,17 @@ import { isFailed, RESULTS, resultsInWords } from './test-words.js';
 /** The most failing tests that are listed. */
 const MOST_LISTED = 20;
 
+/** The reason why no test is listed. */
+export const NO_TESTS = (
+  <>
+    No result of a PermissionTest is known here. An operator records them; <code>pergola test</code> prints
+    its own report.
+  </>
+);
+
 /** What is known of tests, above the table. */
 export function TestsSummary({ answer: { tests, permissions } }) {
-  if (tests.length === 0) {
-    return (
-      <p className="faint">
-        No result of a PermissionTest is known here. An operator records them; <code>pergola test</code>{' '}
-        prints its own report.
-      </p>
-    );
-  }
+  if (tests.length === 0) return <p className="faint">{NO_TESTS}</p>;
   const failed = tests.filter(isFailed);
   return (
     <>

@@ -2,6 +2,11 @@
  *  Pure. In: a GraphQL schema. Not here: what is shown (docs-pane.jsx), the search (docs-search.js). */
 import { getNamedType, isEnumType, isInterfaceType, isObjectType, isUnionType, print } from 'graphql';
 
+/** Returns a coordinate as text: `book`, `book.title`. */
+export function coordinateText({ type, field }) {
+  return field === undefined ? type : `${type}.${field}`;
+}
+
 /** Returns the type of a coordinate and its member, if the coordinate has one. Both are undefined where the schema has none. */
 export function foundAt(schema, { type: name, field }) {
   const type = schema.getType(name);

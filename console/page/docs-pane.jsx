@@ -4,7 +4,14 @@
 import { MarkdownContent, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { getNamedType, isEnumType } from 'graphql';
 import { useContext, useEffect, useState } from 'react';
-import { coordinateOf, defaultOf, foundAt, membersIn, relatedTo } from './docs-coordinates.js';
+import {
+  coordinateOf,
+  coordinateText,
+  defaultOf,
+  foundAt,
+  membersIn,
+  relatedTo,
+} from './docs-coordinates.js';
 import { searchedIn } from './docs-search.js';
 import { ExploreContext } from './editor.js';
 import { PaneIcon } from './pane-icon.jsx';
@@ -63,7 +70,7 @@ function Pane() {
         </div>
       )}
       {schema && coordinate && (
-        <Described key={`${coordinate.type}.${coordinate.field}`} {...{ schema, coordinate, search, open }} />
+        <Described key={coordinateText(coordinate)} {...{ schema, coordinate, search, open }} />
       )}
       {schema && !coordinate && search !== '' && <Found {...{ schema, search, open }} />}
       {schema && !coordinate && search === '' && <Types {...{ schema, open }} />}
@@ -113,11 +120,8 @@ function Found({ schema, search, open }) {
       </p>
       <ul className="fields">
         {found?.map((coordinate) => (
-          <li key={`${coordinate.type}.${coordinate.field}`}>
-            <Link
-              text={[coordinate.type, coordinate.field].filter(Boolean).join('.')}
-              onClick={() => open(coordinate)}
-            />
+          <li key={coordinateText(coordinate)}>
+            <Link text={coordinateText(coordinate)} onClick={() => open(coordinate)} />
             {coordinate.argument && <span className="faint"> ({coordinate.argument})</span>}
           </li>
         ))}
@@ -130,8 +134,7 @@ function Found({ schema, search, open }) {
 function Described({ schema, coordinate, search, open }) {
   const { type, member } = foundAt(schema, coordinate);
   if (!type) {
-    const name = [coordinate.type, coordinate.field].filter(Boolean).join('.');
-    return <p role="status">The schema of this role has no {name}.</p>;
+    return <p role="status">The schema of this role has no {coordinateText(coordinate)}.</p>;
   }
   const { description } = member ?? type;
   const text = search.toLowerCase();

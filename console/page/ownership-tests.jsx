@@ -1,4 +1,5 @@
 /** The PermissionTests with their last results, as the operator has recorded them. In: `get_permission_tests`. Not here: what they cover (access-tests.jsx). */
+import { NO_TESTS } from './access-tests.jsx';
 import { dayAndTime } from './chart.jsx';
 import { Owned } from './ownership-owned.jsx';
 import { Find, Found, isFound } from './ownership-resources.jsx';
@@ -9,14 +10,7 @@ import { useAnswer } from './use-answer.js';
 export function Tests({ session, view, setView }) {
   const { answer, problem } = useAnswer(session, 'get_permission_tests');
   if (!answer) return <Problem text={problem} />;
-  if (answer.tests.length === 0) {
-    return (
-      <p>
-        No result of a PermissionTest is known here. An operator records them; <code>pergola test</code>{' '}
-        prints its own report.
-      </p>
-    );
-  }
+  if (answer.tests.length === 0) return <p>{NO_TESTS}</p>;
   return (
     <>
       <Find view={view} setView={setView} label="Find a test" />

@@ -27,7 +27,7 @@ const [INSTALL] = commandsOf('installing.md');
 const [REMOVE] = commandsOf('installing.md', 'Removing');
 const ACCOUNT = `system:serviceaccount:${namespace}:pergola-operator`;
 let doors: readonly Door[] = [];
-/** What the cluster has before the installation. */
+/** The names of the objects before the installation. */
 let before: readonly string[];
 
 beforeAll(async () => {

@@ -1,7 +1,6 @@
 /** Operations on the whole document and on what is stored beside it: export, replace, roll back to a revision, clear, reload,
  *  inconsistencies, and the states of clients. Each changes the draft of a unit of work and returns the answer for after the commit.
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; docs/reference/behaviour/metadata-api.md. */
-
 import { effectsBetween } from '../change/effects.ts';
 import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import { inSlices } from '../limits/slices.ts';

@@ -1,7 +1,6 @@
 /** Creating event triggers, and operations on events: invoke, redeliver, list, clean up. A source without an event log has no events.
  *  Not here: event triggers in the document (change/handlers/triggers.ts), the log (events/event-log.ts), delivery (events/).
  *  Reference: docs/reference/behaviour/event-triggers.md. */
-
 import { createEventTrigger } from '../change/handlers/triggers.ts';
 import { boundedRead } from '../database/bounded-read.ts';
 import { fail } from '../errors/engine-error.ts';

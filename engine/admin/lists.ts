@@ -1,7 +1,6 @@
 /** Operations on lists of tables or functions. Each item is tracked or untracked unless that fails, and each failure is a warning. If all items
  *  fail, or the request allows no warnings, the request is refused.
  *  Not here: one table or function (handlers/). Reference: docs/reference/behaviour/metadata-api.md, "Lists of tables and functions". */
-
 import { trackFunction, untrackFunction } from '../change/handlers/functions.ts';
 import { requireSource } from '../change/handlers/handler.ts';
 import { trackTable, untrack } from '../change/handlers/tables.ts';

@@ -9,7 +9,7 @@ import { normalMetadata } from '../metadata/normal-form.ts';
 import { type MetadataObject, objectsOf } from '../metadata/objects.ts';
 import { own } from '../metadata/own.ts';
 import { withoutSecrets } from '../metadata/without-secrets.ts';
-import { entriesIn, type OwnershipEntries, type OwnershipEntry } from './ledger.ts';
+import { entriesIn, memberOf, type OwnershipEntries, type OwnershipEntry } from './ledger.ts';
 import type { Performer } from './request.ts';
 
 /** The most objects without an owner, and the most changes, that an answer lists. */
@@ -99,8 +99,7 @@ function ownedObject(
 /** Returns the resources that the engine does not serve as they are written, as the operator has stored them (operator/objects/unserved.ts). Messages may
  *  repeat what a resource contains, so they are for administrators. */
 function unservedIn(state: unknown, isConsole: boolean): readonly object[] {
-  const unserved = isRecord(state) && isRecord(state['unserved']) ? state['unserved'] : {};
-  return Object.entries(unserved)
+  return Object.entries(memberOf(state, 'unserved'))
     .slice(0, MOST_LISTED)
     .flatMap(([resource, found]) => {
       if (!isRecord(found)) return [];
@@ -112,8 +111,7 @@ function unservedIn(state: unknown, isConsole: boolean): readonly object[] {
 /** Returns the resource as its author wrote it, as the operator has stored it without secrets (operator/objects/manifests.ts): a `manifest`, or that it
  *  is too long. An older operator has stored neither. */
 function manifestIn(state: unknown, resource: string): object {
-  const manifests = isRecord(state) && isRecord(state['manifests']) ? state['manifests'] : {};
-  const found = own(manifests, resource);
+  const found = own(memberOf(state, 'manifests'), resource);
   if (!isRecord(found) || typeof found['manifest'] !== 'string') return {};
   if (found['manifest'] === '') return { is_manifest_stored: false };
   try {
@@ -125,8 +123,7 @@ function manifestIn(state: unknown, resource: string): object {
 
 /** Returns the keys that lost their owner and are reserved for its namespace. */
 function releasedIn(state: unknown): readonly object[] {
-  const reservations = isRecord(state) && isRecord(state['reservations']) ? state['reservations'] : {};
-  return Object.entries(reservations)
+  return Object.entries(memberOf(state, 'reservations'))
     .slice(0, MOST_LISTED)
     .flatMap(([key, found]) =>
       isRecord(found) && typeof found['cr'] === 'string'

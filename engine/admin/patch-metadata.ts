@@ -1,6 +1,5 @@
 /** `patch_metadata`: puts and removes objects by their keys, all of them, or with `admit` those that fit.
  *  Not here: reading the edits (change/patch.ts), choosing those that fit (admission.ts). */
-
 import { editsIn, pathOf } from '../change/patch.ts';
 import { editObjects } from '../metadata/edit.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';

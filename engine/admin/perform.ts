@@ -3,7 +3,6 @@
  *  Errors carry the path of their operation in the body.
  *  Not here: parsing the envelope (request.ts), committing (state/unit-of-work.ts), locks and retries (run.ts).
  *  Reference: docs/reference/behaviour/metadata-api.md. */
-
 import { dropAction } from '../change/handlers/actions.ts';
 import { HANDLERS } from '../change/handlers/index.ts';
 import { type NamingArgs, refuseName } from '../change/handlers/relationships.ts';

@@ -6,6 +6,7 @@ import { isRecord } from '../json/value.ts';
 import { inSlices } from '../limits/slices.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import { roleSchemaSteps } from '../schema/role-schemas.ts';
+import { memberOf } from './ledger.ts';
 import type { Performer } from './request.ts';
 import {
   apiOf,
@@ -61,8 +62,7 @@ function printCovered({
 
 /** Returns the tests in the operator's state (operator/objects/test-results.ts), by name. */
 function testsIn(state: unknown): readonly StoredTest[] {
-  const found = isRecord(state) && isRecord(state['tests']) ? Object.entries(state['tests']) : [];
-  return found
+  return Object.entries(memberOf(state, 'tests'))
     .flatMap(([resource, record]) => {
       if (!isRecord(record) || typeof record['role'] !== 'string') return [];
       const { role, reason, message, since, request } = record;

@@ -1,7 +1,6 @@
 /** Operations on what the engine does: the last hour of this replica, its subscriptions, the names of triggers and asynchronous actions, and the
  *  calls of asynchronous actions. Only the last one reads a database, which is the metadata database.
  *  Not here: counting (observe/), events (events.ts, scheduled-events.ts). Reference: docs/reference/behaviour/observability.md. */
-
 import { withSqlErrors } from '../state/sql-failure.ts';
 import { listActionCalls as readActionCalls } from '../store/action-calls.ts';
 import type { Performer } from './request.ts';

@@ -2,7 +2,6 @@
  *  raised as such, before they would be inconsistencies.
  *  Not here: the other operations (change/handlers/remote-schemas.ts). Spec: "Remote schema operations";
  *  docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md. */
-
 import { requireRemoteSchema } from '../change/handlers/remote-schemas.ts';
 import { fail } from '../errors/engine-error.ts';
 import { putObject } from '../metadata/edit.ts';

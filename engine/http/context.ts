@@ -1,6 +1,5 @@
 /** The context every HTTP handler receives: options, engine state, authentication, limits and telemetry. Created once per server.
  *  Not here: what belongs to one request (request-record.ts, operation.ts). */
-
 import { type Authenticate, openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import { RateLimiter } from '../limits/rate-limiter.ts';

@@ -3,7 +3,6 @@
  *  When tracing is off, an operation costs one look at the metadata.
  *  Not here: spans and their export (observe/), spans within an operation (execute/). Reference:
  *  docs/reference/behaviour/observability.md; docs/reference/behaviour/metadata.md. */
-
 import type { Options } from '../config/options.ts';
 import { FILE_AGE_MS } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';

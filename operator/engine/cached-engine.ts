@@ -65,12 +65,8 @@ export function cachedEngine(
       if (before?.reading.resourceVersion === change.expectedVersion) {
         const ledger = patchedEntries(before.reading.ledger, change.ledger);
         const reservations = patchedReservations(before.reading.reservations, change.ledger);
-        const { distributions } = before.reading;
-        const stored = {
-          ...(distributions && { distributions }),
-          ...patchedNotes(before.reading, change.ledger),
-        };
-        const reading = { ...stored, ...written, metadata: change.document, ledger, reservations };
+        const notes = patchedNotes(before.reading, change.ledger);
+        const reading = { ...written, metadata: change.document, ledger, reservations, ...notes };
         known = { reading, readAtMs: before.readAtMs };
       }
       return written;

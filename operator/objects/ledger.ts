@@ -1,9 +1,10 @@
 /** The ledger records which resource owns which metadata object. The engine stores it in the transaction of each write, so it always
  *  matches the document. In: the stored state. Out: entries, reservations, and patches of them.
  *  Not here: the decisions on owned objects (decide/decide.ts). */
-import { isRecord, withChanges } from '@pergola/engine/metadata';
+import { withChanges } from '@pergola/engine/metadata';
 import { type CustomResource, crName, type DeletionPolicy } from '../kinds.ts';
 import type { NotesPatch } from './notes.ts';
+import { memberOf } from './stored-records.ts';
 
 export type LedgerEntry = {
   readonly manager: string;
@@ -73,7 +74,7 @@ export type LedgerPatch = NotesPatch & {
 
 /** Reads the ledger from the stored state. An invalid state reads as an empty ledger: all objects then count as foreign. */
 export function readLedger(state: unknown): LedgerEntries {
-  const objects = isRecord(state) && isRecord(state['objects']) ? state['objects'] : {};
+  const objects = memberOf(state, 'objects');
   return new Map(
     Object.entries(objects).filter((found): found is [string, LedgerEntry] => isEntry(found[1])),
   );
@@ -81,7 +82,7 @@ export function readLedger(state: unknown): LedgerEntries {
 
 /** Reads the reservations of the same state. */
 export function readReservations(state: unknown): Reservations {
-  const reservations = isRecord(state) && isRecord(state['reservations']) ? state['reservations'] : {};
+  const reservations = memberOf(state, 'reservations');
   return new Map(
     Object.entries(reservations).filter((found): found is [string, Reservation] => isReservation(found[1])),
   );

@@ -1,5 +1,5 @@
-/** What the operator stores with the ledger for the console of the engine, besides who owns what: resources that are not served, results of tests,
- *  manifests. In: the stored state, patches. Out: notes. Pure.
+/** Notes are what the operator stores with the ledger for the console of the engine, besides who owns what: resources that are not served, results of
+ *  tests, manifests. In: the stored state, patches. Out: notes. Pure.
  *  Not here: each of them (unserved.ts, test-results.ts, manifests.ts), writing them (pass/notes.ts). */
 import { type ManifestsPatch, readManifests, type StoredManifests } from './manifests.ts';
 import { patchedRecords } from './stored-records.ts';

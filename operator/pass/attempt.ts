@@ -10,6 +10,7 @@ import { manifestParts, prepareManifests } from '../objects/manifests.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import { changedNotes, type NotesPatch } from '../objects/notes.ts';
 import { type UnservedPatch, unservedChanges } from '../objects/unserved.ts';
+import type { EngineReading } from '../ports/engine.ts';
 import { EngineProblem, isAboutContent } from '../ports/engine-problem.ts';
 import { inconsistentIn } from '../ports/inconsistent-object.ts';
 import type { ReconcileOptions } from '../ports/options.ts';
@@ -217,8 +218,8 @@ function done(
   {
     resourceVersion,
     inconsistent,
-    distributions = made.reading.distributions,
-  }: Pick<Attempt, 'inconsistent' | 'distributions'> & { readonly resourceVersion: number },
+    distributions,
+  }: Pick<EngineReading, 'resourceVersion' | 'inconsistent' | 'distributions'>,
   wasWritten: boolean,
 ): Attempt {
   const foreseen = made.settled.inconsistent;

@@ -22,7 +22,7 @@ export interface EnginePort {
   write(change: EngineWrite): Promise<{
     readonly resourceVersion: number;
     readonly inconsistent: readonly InconsistentObject[];
-    readonly distributions?: TableDistributions;
+    readonly distributions: TableDistributions;
   }>;
   /** Returns the inconsistent objects; undefined when the engine is at another version. */
   inconsistent(version: number): Promise<readonly InconsistentObject[] | undefined>;
@@ -57,8 +57,8 @@ export type EngineReading = Notes & {
   readonly resourceVersion: number;
   readonly metadata: Metadata;
   readonly inconsistent: readonly InconsistentObject[];
-  /** As they were when everything was read, or with the last write. */
-  readonly distributions?: TableDistributions;
+  /** The distributions of when everything was read, or of the last write. */
+  readonly distributions: TableDistributions;
   readonly ledger: LedgerEntries;
   readonly reservations?: Reservations;
 };

@@ -73,11 +73,7 @@ export function engineStatusOf(
     ...(pruneHold ? { pruneHash: pruneHold.hash } : {}),
     ...(namespaces.length > 0 ? { namespaces } : {}),
     ...(report.plan && report.plan.settled.heldBack.size > 0 ? { heldBack: heldChangesOf(report.plan) } : {}),
-    conditions: conditionsOf(
-      cr,
-      drafts.map((draft) => ({ ...draft, link: engineLinkOf(cr, draft, failed ?? 0) })),
-      context,
-    ),
+    conditions: conditionsOf(cr, linked(cr, drafts, failed ?? 0), context),
   };
 }
 
@@ -121,15 +117,17 @@ export function pausedStatusOf(
     ...before,
     observedGeneration: cr.metadata.generation,
     target: kindOf('Engine')!.target(cr.spec),
-    conditions: conditionsOf(
-      cr,
-      progressConditions(cr, outcome, context).map((draft) => ({
-        ...draft,
-        link: engineLinkOf(cr, draft, 0),
-      })),
-      context,
-    ),
+    conditions: conditionsOf(cr, linked(cr, progressConditions(cr, outcome, context), 0), context),
   };
+}
+
+/** Returns the conditions of the Engine with their pages of the console. */
+function linked(
+  cr: CustomResource,
+  drafts: readonly ConditionDraft[],
+  notReady: number,
+): readonly ConditionDraft[] {
+  return drafts.map((draft) => ({ ...draft, link: engineLinkOf(cr, draft, notReady) }));
 }
 
 export function outcomeOfPass({ plan, problem, replicaSync, verdicts }: Report): ResourceOutcome {
