@@ -187,6 +187,39 @@ test('new resources in several passes have the same result as in one', { timeout
   expect(cuts).toBeGreaterThan(100);
 });
 
+test('edits that come before creations and deletions have the same result', {
+  timeout: 120_000,
+}, async () => {
+  let early = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 6 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (batches, mostNew) => {
+        const [one, other] = [new Operator(true), new Operator(false)];
+        const options = { ...OPTIONS, mostNew };
+        let world: ReadonlyMap<string, CustomResource> = new Map(
+          [...NAMES.map((n) => table(n)), permission('one-a-r', 'a', 'r')].map((cr) => [cr.metadata.uid, cr]),
+        );
+        await one.passes([...world.values()], { hasStatuses: true }, options);
+        await other.passes([...world.values()], { hasStatuses: true }, OPTIONS);
+        for (const steps of batches) {
+          for (const given of steps) world = applied(world, given);
+          const resources = [...world.values()];
+          const first = await one.pass(resources, { hasStatuses: true }, options);
+          if (first.isOfEdits) early++;
+          if (first.isCut) await one.passes(resources, {}, options);
+          await other.passes(resources, { hasStatuses: true }, OPTIONS);
+          expect(objectsOf(one)).toEqual(objectsOf(other));
+          for (const cr of resources) expect(one.ports.readiness(cr)).toBe(other.ports.readiness(cr));
+        }
+      },
+    ),
+    { numRuns: 250 },
+  );
+  expect(early).toBeGreaterThan(50);
+});
+
 /** Returns the objects of the document, whose order is that of the writes. */
 function objectsOf({ ports }: Operator): ReadonlyMap<string, unknown> {
   const definitions = [...objectsIn(ports.engine.metadata)].map(
@@ -194,6 +227,38 @@ function objectsOf({ ports }: Operator): ReadonlyMap<string, unknown> {
   );
   return new Map(definitions.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
+
+test('an edit does not wait for deletions that are held, and does not end the hold', async () => {
+  const operator = new Operator(true);
+  const others = Array.from({ length: 30 }, (_, i) => table(`t${i}`));
+  const [a, kept] = [table('a'), permission('p', 'a', 'r')];
+  const pass = (resources: readonly CustomResource[]) => operator.pass(resources, { hasStatuses: true });
+  await pass([a, kept, ...others]);
+  expect((await pass([a, kept])).plan?.pruneHold).toMatchObject({ count: 30 });
+  const edited = permission('p', 'a', 'r', ['id', 'name'], { generation: 2 });
+  const first = await pass([a, edited]);
+  expect(first.isOfEdits).toBe(true);
+  expect(first.resources.map(({ metadata }) => metadata.name)).toEqual(['p']);
+  expect(operator.ports.readiness(edited)).toBe('True Applied');
+  expect([first.isCut, operator.ports.engine.writes.at(-1)?.edits.length]).toEqual([true, 1]);
+  const again = permission('p', 'a', 'r', ['id'], { generation: 3 });
+  const second = await pass([a, again]);
+  expect(second.isOfEdits).toBe(false);
+  expect(second.plan?.pruneHold).toMatchObject({ count: 30 });
+  expect(operator.ports.engine.metadata.sources[0]!.tables).toHaveLength(31);
+});
+
+test('an edit that needs a new resource is applied with it', async () => {
+  const operator = new Operator(true);
+  const resources = many();
+  await operator.pass(resources, { hasStatuses: true });
+  const moved = permission('p', 'new', 'r', ['id'], { generation: 2 });
+  const created = Array.from({ length: 3 }, (_, i) => table(`t${i}`)).concat(table('new'));
+  const given = [...resources.slice(0, 3), moved, ...created];
+  const report = await operator.passes(given, { hasStatuses: true }, { ...OPTIONS, mostNew: 1 });
+  expect(report.isCut).toBe(false);
+  expect(operator.ports.readiness(moved)).toBe('True Applied');
+});
 
 const many = () => NAMES.map((n) => table(n)).concat(permission('p', 'a', 'r'));
 

@@ -2,8 +2,8 @@
  *  then does not depend on the number of resources.
  *  A resource is settled when its objects are applied, no delivery is awaited, no test runs after changes or gates it, and it refers to no
  *  Secret or ConfigMap. A pass decides nothing new for it as long as its spec is the same, the engine is at the version the last pass left,
- *  and no other resource claims its keys. In any other case, when
- *  something is inconsistent, and at regular intervals (engine/cached-engine.ts) the scope is full.
+ *  and no other resource claims its keys. In any other case, when something is inconsistent, and at regular intervals
+ *  (engine/cached-engine.ts) the scope is full. Edits come before it, and before a part of very many new resources, in a pass of their own.
  *  Pure. Not here: the pass (pass/reconcile.ts). */
 import { isSameJson, type Metadata } from '@pergola/engine/metadata';
 import { type CustomResource, contentOf, crName, kindRankOf } from '../kinds.ts';
@@ -29,6 +29,10 @@ export type PassState = {
   readonly resources: ResourceStates;
   /** The number of objects this operator owns. */
   readonly owned: number;
+  /** True when only a pass over all resources knows what becomes of some objects, such as those of deleted resources that wait. */
+  readonly isPending: boolean;
+  /** True after a pass over edits alone. */
+  readonly isOfEdits: boolean;
 };
 
 type ResourceStates = ReadonlyMap<string, ResourceState>;
@@ -50,19 +54,27 @@ export type PassScope = {
   readonly skipped: ResourceStates;
   /** The number of objects this operator owned before the pass. */
   readonly owned: number;
-  /** True when new resources wait for the next pass. */
+  /** True when the rest waits for the next pass. */
   readonly isCut: boolean;
+  /** True when the resources are those that were edited, without any that were created or deleted. */
+  readonly isOfEdits: boolean;
+  /** True when the pass leaves something to a pass over all resources. */
+  readonly isPending: boolean;
 };
 
 /** The most new resources of a pass: a change of another resource waits for the end of the pass before it. */
 const MOST_NEW = 300;
+/** The most edited resources that a pass takes before the rest. */
+const MOST_EDITS = 100;
 
 const NO_RESOURCES: ResourceStates = new Map();
+const ON_ALL = { isOfEdits: false, isPending: false };
 
 export function fullScope(snapshot: CrSnapshot, reading: EngineReading, manager: string): PassScope {
   const { ledger: objects, reservations } = reading;
   const owned = [...objects.values()].filter((entry) => entry.manager === manager).length;
-  return { snapshot, ledger: { manager, objects, reservations }, skipped: NO_RESOURCES, owned, isCut: false };
+  const ledger = { manager, objects, reservations };
+  return { snapshot, ledger, skipped: NO_RESOURCES, owned, isCut: false, ...ON_ALL };
 }
 
 /** Returns the scope of the changes since the previous pass; undefined when the full scope is needed. */
@@ -72,14 +84,7 @@ export function incrementalScope(
   reading: EngineReading,
   options: ReconcileOptions,
 ): PassScope | undefined {
-  const isSameContext =
-    snapshot.isComplete &&
-    reading.metadata === previous.document &&
-    reading.resourceVersion === previous.resourceVersion &&
-    reading.inconsistent.length === 0 &&
-    snapshot.consent?.fingerprint === previous.consent &&
-    isSameJson(options, previous.options);
-  if (!isSameContext) return undefined;
+  if (previous.isPending || !isSameContext(previous, snapshot, reading, options)) return undefined;
   const skipped = new Map(previous.resources);
   const gated = gatedTables(snapshot.resources);
   const isOut = (cr: CustomResource) =>
@@ -95,13 +100,75 @@ export function incrementalScope(
   const mostNew = gone.length > 0 ? Number.POSITIVE_INFINITY : (options.mostNew ?? MOST_NEW);
   const later = laterIn(unsettled.filter(isNew), mostNew);
   const chosen = unsettled.filter((cr) => !later.has(cr));
+  return scopeAround({ chosen, later, skipped, keys }, { previous, snapshot, reading, options });
+}
+
+/** Returns the scope of edited resources alone; undefined when there is none, or after such a pass. They need not wait for the creation
+ *  or deletion of thousands. The caller takes the full scope instead if not all of them fit, since they may need what was created. */
+export function scopeOfEdits(
+  previous: PassState,
+  snapshot: CrSnapshot,
+  reading: EngineReading,
+  options: ReconcileOptions,
+): PassScope | undefined {
+  const mayComeFirst = snapshot.hasStatuses && !previous.isOfEdits;
+  if (!mayComeFirst || !isSameContext(previous, snapshot, reading, options)) return undefined;
+  const gated = gatedTables(snapshot.resources);
+  const edited = snapshot.resources.filter((cr) => isEdited(cr, previous) && !gated.has(crName(cr)));
+  if (edited.length === 0 || edited.length > MOST_EDITS) return undefined;
+  const first = {
+    chosen: edited,
+    later: new Set<CustomResource>(),
+    skipped: new Map(previous.resources),
+    keys: new Set<string>(),
+  };
+  const scope = scopeAround(first, { previous, snapshot, reading, options });
+  return { ...scope, isCut: true, isOfEdits: true, isPending: previous.isPending };
+}
+
+/** True when nothing but resources changed since the previous pass. */
+function isSameContext(
+  previous: PassState,
+  snapshot: CrSnapshot,
+  reading: EngineReading,
+  options: ReconcileOptions,
+): boolean {
+  return (
+    snapshot.isComplete &&
+    reading.metadata === previous.document &&
+    reading.resourceVersion === previous.resourceVersion &&
+    reading.inconsistent.length === 0 &&
+    snapshot.consent?.fingerprint === previous.consent &&
+    isSameJson(options, previous.options)
+  );
+}
+
+/** The parts of a scope, which grow. `later` are new resources of later passes, `keys` those of all objects that are decided about. */
+type GrowingScope = {
+  readonly chosen: CustomResource[];
+  readonly later: Set<CustomResource>;
+  readonly skipped: Map<string, ResourceState>;
+  readonly keys: Set<string>;
+};
+
+type Surroundings = {
+  readonly previous: PassState;
+  readonly snapshot: CrSnapshot;
+  readonly reading: EngineReading;
+  readonly options: ReconcileOptions;
+};
+
+/** Returns the scope of the chosen resources, with those that claim or own an object of theirs. */
+function scopeAround(
+  { chosen, later, skipped, keys }: GrowingScope,
+  { previous, snapshot, reading, options }: Surroundings,
+): PassScope {
   const laterByKey = Map.groupBy(
     [...later].flatMap((cr) => keysClaimedBy(cr, snapshot, options).map((key) => ({ key, cr }))),
     ({ key }) => key,
   );
   for (const { metadata } of chosen) skipped.delete(metadata.uid);
   const nameToResource = onDemand(() => new Map(snapshot.resources.map((cr) => [crName(cr), cr])));
-  // The owner of a claimed key is in scope as well.
   for (let i = 0; i < chosen.length; i++) {
     const cr = chosen[i]!;
     const before = previous.resources.get(cr.metadata.uid);
@@ -119,10 +186,18 @@ export function incrementalScope(
       }
     }
   }
-  const { reservations } = reading;
-  const ledger = { manager: options.manager, objects: entriesOf(reading, keys), reservations };
-  const isCut = later.size > 0;
-  return { snapshot: { ...snapshot, resources: chosen }, ledger, skipped, owned: previous.owned, isCut };
+  return {
+    snapshot: { ...snapshot, resources: chosen },
+    ledger: {
+      manager: options.manager,
+      objects: entriesOf(reading, keys),
+      reservations: reading.reservations,
+    },
+    skipped,
+    owned: previous.owned,
+    isCut: later.size > 0,
+    ...ON_ALL,
+  };
 }
 
 /** Returns the new resources of later passes. Kinds that others need come first. */
@@ -142,20 +217,22 @@ export function isScopeSufficient(
   return !pruneHold && isFew && deleted.every(({ key }) => isLeaf(key));
 }
 
-/** Returns the state after a pass that completed and whose statuses are written. Undefined when the next pass needs the full scope. */
+/** Returns the state after a pass that completed and whose statuses are written. Undefined when the next pass needs the full scope, even for
+ *  an edit. */
 export function passStateAfter(
-  { snapshot, skipped }: PassScope,
-  left: Omit<PassState, 'resources' | 'consent'> & {
+  { snapshot, skipped, isOfEdits, isPending: isLeft }: PassScope,
+  left: Omit<PassState, 'resources' | 'consent' | 'isOfEdits'> & {
     readonly entries: readonly EntryChange[];
     /** The verdicts on the resources in scope. */
     readonly verdicts: ReadonlyMap<string, Verdict>;
   },
 ): PassState | undefined {
   const { entries, verdicts, ...rest } = left;
+  if (!snapshot.isComplete) return undefined;
   const present = new Set(snapshot.resources.map(crName));
   // Objects whose resource is gone need another pass.
   const isOrphaned = entries.some(({ after }) => after && !present.has(after.cr));
-  if (isOrphaned || !snapshot.isComplete) return undefined;
+  const isPending = isLeft || rest.isPending || isOrphaned;
   const keysOf = Map.groupBy(entries, ({ owner }) => owner);
   const resources = new Map(skipped);
   for (const cr of snapshot.resources) {
@@ -171,7 +248,7 @@ export function passStateAfter(
       isSettled,
     });
   }
-  return { ...rest, consent: snapshot.consent?.fingerprint, resources };
+  return { ...rest, consent: snapshot.consent?.fingerprint, resources, isPending, isOfEdits };
 }
 
 function isApplied({ outcome, drift, isLagging }: Verdict): boolean {
@@ -194,11 +271,17 @@ export function isStillApplied(cr: CustomResource, passState: PassState): boolea
 /** True when a pass decides nothing new about the resource. */
 function isStillSettled(cr: CustomResource, { resources }: PassState): boolean {
   const before = resources.get(cr.metadata.uid);
-  return (
-    before?.isSettled === true &&
-    before.spec === cr.spec &&
-    isSameJson(before.annotations ?? {}, cr.metadata.annotations ?? {})
-  );
+  return before?.isSettled === true && isSame(cr, before);
+}
+
+/** True for a resource that the previous pass knew in another form. */
+function isEdited(cr: CustomResource, { resources }: PassState): boolean {
+  const before = resources.get(cr.metadata.uid);
+  return before !== undefined && !isSame(cr, before);
+}
+
+function isSame({ spec, metadata }: CustomResource, before: ResourceState): boolean {
+  return before.spec === spec && isSameJson(before.annotations ?? {}, metadata.annotations ?? {});
 }
 
 /** False for a status that another client has removed or written. */

@@ -220,6 +220,12 @@ export class EnginePass {
     const isRequested = before !== undefined && before.request !== requestOf(engine);
     const previous = isRequested ? { ...before, passState: undefined } : before;
     const report = await this.#pass(engine, this.#fenced(port), previous);
+    this.#count(key, report);
+    if (report.isOfEdits)
+      return {
+        requeue: this.#remember(key, engine, report),
+        blocker: blockedBecause('the other resources are compared at once'),
+      };
     if (!report.problem) await this.#readVersions(key, port);
     const deleting = isWaiting ? this.#engineBlocker(engine, report, problem) : undefined;
     await this.#report(key, engine, report, { problem, deleting, note: this.#noteOn(key) });
@@ -465,21 +471,25 @@ export class EnginePass {
     report: Report,
     found: Pick<EngineObservations, 'problem' | 'deleting' | 'note'>,
   ): Promise<void> {
-    const { statuses, metrics, references, presence } = this.#options;
+    const { statuses, references, presence } = this.#options;
     const observed = references.observed(ownReferencesOf(engine));
     const observations = { ...found, versions: this.#versions.get(key), rivals: presence.rivalsOf(engine) };
     const status = { ...engineStatusOf(engine, report, this.#statusContext(), observations), ...observed };
     if (isEngineChanged(engine, status)) await statuses.publish([{ cr: engine, status }]);
-    const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
-    metrics.add('pergola_pass_total', { engine: key, result });
-    const corrected = report.wasWritten ? report.plan?.settled.applied.filter(isCorrection).length : 0;
-    if (corrected) metrics.add('pergola_drift_corrected_total', { engine: key }, corrected);
     this.#summaries.set(key, {
       objects: status.objects ?? {},
       resources: Map.groupBy(report.verdicts.values(), ({ outcome }) => outcome.reason),
       succeededAt: report.problem ? this.#summaries.get(key)?.succeededAt : this.#options.clock.now(),
     });
-    this.#options.onReport(key, report);
+  }
+
+  #count(key: string, report: Report): void {
+    const { metrics, onReport } = this.#options;
+    const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
+    metrics.add('pergola_pass_total', { engine: key, result });
+    const corrected = report.wasWritten ? report.plan?.settled.applied.filter(isCorrection).length : 0;
+    if (corrected) metrics.add('pergola_drift_corrected_total', { engine: key }, corrected);
+    onReport(key, report);
   }
 
   #remember(key: string, engine: CustomResource, report: Report): Requeue {

@@ -47,7 +47,7 @@ const MOST_PAUSE_MS = 500;
 /** The result of an attempt. `verdicts` are those of the resources in scope. */
 export type Attempt = Omit<
   Report,
-  'statuses' | 'isWaiting' | 'isCut' | 'resources' | 'unpublished' | 'passState'
+  'statuses' | 'isWaiting' | 'isCut' | 'isOfEdits' | 'resources' | 'unpublished' | 'passState'
 >;
 
 /** Results of the previous pass that an attempt may use. */
@@ -92,7 +92,7 @@ export async function attempt(
         ...{ engine, mustFit, backoff, heldBack, nowMs },
         most: parts.most,
       });
-      if (made.scope.skipped.size > 0 && made.settled.inconsistent.length > 0) {
+      if (!isEnough(made)) {
         known = undefined;
         continue;
       }
@@ -130,6 +130,12 @@ export async function attempt(
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
   }
+}
+
+/** False when the plan of an incremental scope breaks objects of resources out of scope, or edits that come first do not fit without the rest. */
+function isEnough({ scope, settled }: PassPlan): boolean {
+  const isWhole = !scope.isOfEdits || settled.excluded.size === 0;
+  return isWhole && (scope.skipped.size === 0 || settled.inconsistent.length === 0);
 }
 
 /** The edits of a question that was too large, when there is no plan. */

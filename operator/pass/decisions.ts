@@ -9,6 +9,7 @@ import {
   isScopeSufficient,
   type PassScope,
   type PassState,
+  scopeOfEdits,
 } from '../decide/incremental-scope.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import type { EngineReading } from '../ports/engine.ts';
@@ -44,12 +45,17 @@ export function decisionsIn(
   return { desired, ...decided };
 }
 
-/** Returns the decisions of the incremental scope; undefined when the scope is insufficient. */
-export function decideIncrementally(
-  passState: PassState,
-  { snapshot, reading, options }: Observation,
-): DecidedIn | undefined {
-  const scope = incrementalScope(passState, snapshot, reading, options);
+/** Returns the decisions of the incremental scope; undefined when the scope is insufficient. When it is, or when it leaves resources to the
+ *  next pass, edited ones come first. */
+export function decideIncrementally(passState: PassState, observation: Observation): DecidedIn | undefined {
+  const { snapshot, reading, options } = observation;
+  const decided = decidedIn(incrementalScope(passState, snapshot, reading, options), observation);
+  if (decided && !decided.scope.isCut) return decided;
+  return decidedIn(scopeOfEdits(passState, snapshot, reading, options), observation) ?? decided;
+}
+
+/** Returns the decisions of a scope; undefined when it is insufficient. */
+function decidedIn(scope: PassScope | undefined, { reading, options }: Observation): DecidedIn | undefined {
   const decided = scope && decisionsIn(scope, reading, options);
   return decided && isScopeSufficient(decided, options) ? { scope, decided } : undefined;
 }

@@ -61,8 +61,9 @@ export async function reconcile(
   const passState = unpublished === 0 ? passStateOf(report, options) : undefined;
   const isCut =
     report.plan?.settled.isCut === true || scope?.isCut === true || scope?.snapshot.lost === 'unknown';
+  const isOfEdits = scope?.isOfEdits === true;
   const verdicts = allVerdicts(report);
-  return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, passState };
+  return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, isOfEdits, passState };
 }
 
 /** Returns how the table of a resource is distributed. Without an answer of the engine it is as before. */
@@ -99,12 +100,12 @@ function helpsReload(outcome: ResourceOutcome): boolean {
   return isPassing(outcome) && outcome.reason !== 'SourceUnavailable';
 }
 
-/** Returns the state for the next pass; undefined when the next pass needs the full scope. */
+/** Returns the state for the next pass; undefined when the next pass needs the full scope, even for an edit. */
 function passStateOf({ plan, verdicts, resourceVersion, problem }: Attempt, options: ReconcileOptions) {
-  if (!plan || problem || resourceVersion === undefined || plan.pruneHold || plan.settled.isCut)
-    return undefined;
-  const { scope, settled, entries, owned } = plan;
-  const left = { options, document: settled.document, resourceVersion, owned };
+  if (!plan || problem || resourceVersion === undefined || plan.settled.isCut) return undefined;
+  const { scope, settled, entries, owned, pruneHold } = plan;
+  const isPending = pruneHold !== undefined;
+  const left = { options, document: settled.document, resourceVersion, owned, isPending };
   return passStateAfter(scope, { ...left, entries, verdicts });
 }
 

@@ -60,6 +60,8 @@ export type Report = {
   readonly isWaiting: boolean;
   /** True when some changes were not tried yet: the next pass follows at once. */
   readonly isCut: boolean;
+  /** True after a pass over edited resources alone, which does not know the state of the Engine as a whole. */
+  readonly isOfEdits: boolean;
   /** The decisions that the engine refused, for the next pass. */
   readonly backoff: RefusalBackoff;
   /** The changes that were held back, for the next pass. */

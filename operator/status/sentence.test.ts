@@ -33,6 +33,7 @@ const NO_REPORT = {
   unpublished: 0,
   isWaiting: false,
   isCut: false,
+  isOfEdits: false,
   backoff: NO_BACKOFF,
   heldBack: NO_HELD_CHANGES,
 };
