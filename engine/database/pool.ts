@@ -59,6 +59,9 @@ type AtomicOptions = Patience & {
   /** Called when the transaction failed because of what its session had cached, and the caller repeats it: it is one of several that
    *  end together. */
   readonly onOutdated?: () => void;
+  /** The number of statements that the body runs without waiting for any. The commit goes out with the last one: it commits nothing if one of
+   *  them fails, but it does if the engine refuses a result. */
+  readonly count?: number;
 };
 
 export type TransactionOptions = Pick<AtomicOptions, 'readOnly' | 'signal'> & {
@@ -346,8 +349,9 @@ class PooledDatabase implements Database {
     for (let left = MOST_SESSIONS; ; left--) {
       let hasEnded = false;
       const begun = await this.#begin(options);
+      const { count: _, ...waiting } = options;
       try {
-        return await this.#inTransaction(begun, options, async (run) => {
+        return await this.#inTransaction(begun, waiting, async (run) => {
           if (before === null) [before = null] = (await run(NOW, [])) as readonly Value[];
           await run(SAVEPOINT, []);
           try {
@@ -393,7 +397,7 @@ class PooledDatabase implements Database {
 
   async #inTransaction<T>(
     transaction: Begun,
-    { deadline = null, holding }: AtomicOptions,
+    { deadline = null, holding, count }: AtomicOptions,
     body: (run: Run) => Promise<T>,
   ): Promise<T> {
     const { connection, watch, begun } = transaction;
@@ -401,6 +405,8 @@ class PooledDatabase implements Database {
       if (watch?.reason) throw watch.reason;
     };
     let isBroken = false;
+    let sent = 0;
+    let committed: Promise<void> | undefined;
     try {
       const result = await body(async (statement, values) => {
         whileWaitedFor();
@@ -408,10 +414,12 @@ class PooledDatabase implements Database {
         transaction.last = statement;
         try {
           const isKept = this.#hasSessions && !transaction.isUnnamed;
-          return await orTimeIsUp(
-            deadline,
-            this.#pool.runOn(connection, statement, values, { isKept, holding }),
-          );
+          const row = this.#pool.runOn(connection, statement, values, { isKept, holding });
+          if (++sent === count) {
+            committed = connection.command('commit');
+            committed.catch(() => {});
+          }
+          return await orTimeIsUp(deadline, row);
         } catch (error) {
           transaction.isRefused ||= isReadOnly(error);
           transaction.staleness ??= stalenessIn(error);
@@ -420,15 +428,19 @@ class PooledDatabase implements Database {
       });
       transaction.hasRun = true;
       await begun;
-      if (deadline) timeLeft(deadline);
-      whileWaitedFor();
+      if (!committed) {
+        if (deadline) timeLeft(deadline);
+        whileWaitedFor();
+      }
       watch?.end();
-      await orTimeIsUp(deadline, connection.command('commit'));
+      await orTimeIsUp(deadline, committed ?? connection.command('commit'));
       return result;
     } catch (error) {
       watch?.end();
       transaction.staleness ??= stalenessIn(error);
-      await connection.command('rollback').catch(() => {
+      const rollback = () => connection.command('rollback');
+      // After a statement that failed, the commit has ended the transaction.
+      await (committed?.catch(rollback) ?? rollback()).catch(() => {
         isBroken = true;
       });
       throw watch?.reason ?? error;

@@ -105,6 +105,8 @@ export async function runMutation(
     return [await runOne(run, only, valuesOf(only, binding)).catch(afterCommit)];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
+  // Statements that need nothing of those before are sent with them, but each time limit begins with its statement.
+  const areTogether = sources.length === 1 && !deadline;
   const { isByAdministrator = false, limitMs = null } = only ?? {};
   const on = { databases, deadline, limitMs, isByAdministrator };
   const body = async (runs: ReadonlyMap<string, Run>) => {
@@ -114,8 +116,6 @@ export async function runMutation(
     );
     for (const source of needing) setSession(runs.get(source)!, binding);
     const rows: Promise<Row>[] = [];
-    // Statements that need nothing of those before are sent with them, but each time limit begins with its statement.
-    const areTogether = sources.length === 1 && !deadline;
     for (const statement of statements) {
       const isTogether = areTogether && isSingle(statement);
       if (!isTogether) await inOrder(rows);
@@ -127,6 +127,10 @@ export async function runMutation(
     }
     return inOrder(rows);
   };
+  if (areTogether && statements.every(isSingle)) {
+    const count = statements.length + Number(statements.some(({ needsSession }) => needsSession));
+    return inTransactions(sources, { ...on, count }, new Map(), body).catch(afterCommit);
+  }
   if (sources.length < 2) return inTransactions(sources, on, new Map(), body);
   // A transaction that was repeated by itself would write a second time in the others.
   let isOutdated = false;
@@ -143,17 +147,33 @@ export async function runMutation(
 /** The end of a message about an answer that could not be given. */
 export const COMMITTED = '; the changes are committed';
 
-/** Raises the error of a statement outside of a transaction, which had been committed when its result was refused. */
+/** Raises the error of statements that had been committed when a result was refused. */
 function afterCommit(error: unknown): never {
-  if (!(error instanceof EngineError)) throw error;
+  if (!isRefusal(error)) throw error;
   if (error.kind === 'responseTooLarge') fail(error.kind, { ...error.params, note: COMMITTED } as never);
-  if (error.kind === 'overloaded') fail(error.kind, { text: `${error.message}${COMMITTED}` });
-  throw error;
+  fail(error.kind, { text: `${error.message}${COMMITTED}` });
 }
 
+/** True for the error of a statement that has run, and whose result was refused. */
+function isRefusal(
+  error: unknown,
+): error is EngineError & { readonly kind: 'responseTooLarge' | 'overloaded' } {
+  return error instanceof EngineError && (error.kind === 'responseTooLarge' || error.kind === 'overloaded');
+}
+
+/** Returns the results. Raises the first failure, but that of a statement rather than the refusal of a result, since it undoes the others. */
 async function inOrder<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
   const results: T[] = [];
-  for (const promise of promises) results.push(await promise);
+  let refusal: EngineError | undefined;
+  for (const promise of promises) {
+    try {
+      results.push(await promise);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      refusal ??= error;
+    }
+  }
+  if (refusal) throw refusal;
   return results;
 }
 
@@ -197,6 +217,7 @@ async function inTransactions<T>(
     readonly deadline: Deadline | null;
     readonly limitMs: number | null;
     readonly onOutdated?: () => void;
+    readonly count?: number;
   } & Pick<Failed, 'isByAdministrator'>,
   runs: Map<string, Run>,
   body: (runs: ReadonlyMap<string, Run>) => Promise<T>,
