@@ -419,6 +419,11 @@ test('a server of the user gets databases that are removed, and sources and trig
 }, async () => {
   const webhook = await TestWebhook.start();
   const url = new URL(inject('postgresUrl'));
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  // Other files use the server at the same time.
+  url.username = `tester_${process.pid}`;
+  await client.query(`create role ${url.username} superuser login password '${url.password}'`);
   writeFileSync(
     join(folder, 'outside.yaml'),
     `
@@ -446,11 +451,11 @@ spec: { name: maker_added, source: default, table: maker, insert: { columns: ["*
   expect(done).toEqual({ code: 0, err: '', out: expect.stringContaining('2 tests passed.') });
   expect(webhook.received).toEqual([]);
   webhook.close();
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  const { rows } = await client.query("select datname from pg_database where datname like 'pergola\\_test%'");
-  await client.end();
+  const owned = 'select datname from pg_database where pg_get_userbyid(datdba) = $1';
+  const { rows } = await client.query(owned, [url.username]);
   expect(rows).toEqual([]);
+  await client.query(`drop role ${url.username}`);
+  await client.end();
 });
 
 test('migrations run before the other files, and files that undo them do not run', {

@@ -14,6 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'pergola-release-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const NAME = version();
+const TIMEOUT_MS = 180_000;
 const CHANGELOG = `# Changelog\n\n## Unreleased\n\n- Later.\n\n## ${NAME} (2026-01-31)\n\n- Now.\n\n## 0.0.1 (2025-01-01)\n\n- Before.\n`;
 
 test('the notes are the section of the version, without its heading', () => {
@@ -33,7 +34,9 @@ test('another tag builds nothing', async () => {
 });
 
 describeHelm('a release', (helm) => {
-  test('has the package, the charts, the definitions, the bill of materials, the notes and their checksums', async () => {
+  test('has the package, the charts, the definitions, the bill of materials, the notes and their checksums', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const target = join(folder, 'release');
     await buildRelease(`v${NAME}`, target, { changelog: CHANGELOG, helm: helm.program });
     const checked = execFileSync('sha256sum', ['--check', '--strict', CHECKSUMS], {
