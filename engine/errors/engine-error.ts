@@ -84,19 +84,28 @@ export class EngineError extends Error {
   }
 
   advised(advice: string | undefined): EngineError {
-    if (advice === undefined) return this;
-    return new EngineError(this.kind, this.params, this.path, this.internal, { ...this.#hints, advice });
+    return advice === undefined ? this : this.#copy(this.path, { ...this.#hints, advice });
   }
 
   /** Returns the error of an object that could not be made. */
   of(object: string): EngineError {
-    return new EngineError(this.kind, this.params, this.path, this.internal, { ...this.#hints, object });
+    return this.#copy(this.path, { ...this.#hints, object });
   }
 
   at(step: PathStep): EngineError {
     const { more } = this.#hints;
     const hints = more ? { ...this.#hints, more: more.map((other) => other.at(step)) } : this.#hints;
-    return new EngineError(this.kind, this.params, [step, ...this.path], this.internal, hints);
+    return this.#copy([step, ...this.path], hints);
+  }
+
+  /** Returns a copy whose cause is the error that was raised. Its own stack would say nothing, and takes longer than all else. */
+  #copy(path: readonly PathStep[], hints: ErrorHints): EngineError {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    const copy = new EngineError(this.kind, this.params, path, this.internal, hints);
+    Error.stackTraceLimit = stackTraceLimit;
+    copy.cause = this.cause ?? this;
+    return copy;
   }
 }
 
