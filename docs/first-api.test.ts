@@ -1,5 +1,5 @@
 /** Follows the part of docs/guides/first-api.md for a laptop: the file, `pergola up`, the request, and the answer of the page. Also compares the Application
- *  of the page with the one that runs in a cluster. Not here: the part for a cluster (operator/kubernetes/first-api.kube.test.ts). */
+ *  of the page with the one that runs in a cluster. Not here: the parts for a cluster (operator/kubernetes/first-api.kube.test.ts, deploy/e2e/first-api.e2e.ts). */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -2,9 +2,9 @@
  *  repository.
  *  Not here: commands that only have to exist (docs/commands.test.ts). */
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { CHARTS } from '../../crds/generate.ts';
 import { blocksOf } from '../../operator/testing/guide.ts';
 import { run } from './cluster.ts';
@@ -29,10 +29,19 @@ export class Reader {
     }
   }
 
-  /** Runs shell commands whose namespace is `api`. Returns what they print. */
+  /** Writes a file that the guide shows. */
+  write(file: string, text: string): void {
+    const path = join(this.#folder, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+
+  /** Runs shell commands whose namespace is `api`. Returns what they print. Commands in the background end with the last one. */
   run(commands: string): Promise<string> {
-    const prelude = `set -euo pipefail; cd ${this.#folder}; pergola() { ${process.execPath} ${resolve('bin/pergola.mjs')} "$@"; }\n`;
-    return run('bash', ['-c', prelude + commands.replaceAll(/ -n api\b/g, ` -n ${this.#namespace}`)]);
+    const pergola = `pergola() { ${process.execPath} ${resolve('bin/pergola.mjs')} "$@"; }`;
+    const prelude = `set -euo pipefail; cd ${this.#folder}; ${pergola}; trap 'jobs -p | xargs -r kill' EXIT\n`;
+    const named = commands.replaceAll(/ (-n|create namespace) api\b/g, ` $1 ${this.#namespace}`);
+    return run('bash', ['-c', prelude + named]);
   }
 
   dispose(): void {

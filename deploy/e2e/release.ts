@@ -10,6 +10,8 @@ export const IMAGE = process.env['PERGOLA_IMAGE'] ?? '';
 export const POSTGRES_IMAGE = process.env['E2E_POSTGRES_IMAGE'] ?? '';
 
 const POSTGRES_PASSWORD = 'e2e';
+/** A registry may have a newer image of the same tag. Nodes of kind have the images already, which are in no registry. */
+const PULL_POLICY = process.env['E2E_PULL_POLICY'] ?? 'Always';
 
 /** Values for the image under test. */
 export const IMAGE_VALUES = imageValues(IMAGE);
@@ -21,7 +23,7 @@ export const SOURCES_VALUES = imageValues(process.env['E2E_SOURCES_IMAGE'] ?? ''
 function imageValues(image: string): readonly string[] {
   const colon = image.lastIndexOf(':');
   const name = `image.repository=${image.slice(0, colon)},image.tag=${image.slice(colon + 1)}`;
-  return ['--set', `${name},image.pullPolicy=Always`];
+  return ['--set', `${name},image.pullPolicy=${PULL_POLICY}`];
 }
 
 /** The security context of pods, as the namespace requires it. */

@@ -9,9 +9,12 @@ import { join } from 'node:path';
 export class Repository {
   readonly folder = mkdtempSync(join(tmpdir(), 'pergola-e2e-'));
 
-  /** `replaced` maps texts of the examples to texts of the test. */
-  constructor(replaced: Readonly<Record<string, string>>) {
-    for (const part of ['charts', 'deploy/argocd', 'deploy/examples']) {
+  /** `replaced` maps texts of the examples to texts of the test. `parts` are the folders that the repository has at first. */
+  constructor(
+    replaced: Readonly<Record<string, string>>,
+    parts: readonly string[] = ['charts', 'deploy/argocd', 'deploy/examples'],
+  ) {
+    for (const part of parts) {
       cpSync(part, join(this.folder, part), { recursive: true });
     }
     for (const file of globSync('deploy/argocd/**/*.yaml', { cwd: this.folder })) {
@@ -42,7 +45,17 @@ export class Repository {
 
   commit(message: string): void {
     this.#git('add', '--all');
-    this.#git('-c', 'user.name=e2e', '-c', 'user.email=e2e@example.org', 'commit', '--quiet', '-m', message);
+    this.#git(
+      '-c',
+      'user.name=e2e',
+      '-c',
+      'user.email=e2e@example.org',
+      'commit',
+      '--quiet',
+      '--allow-empty',
+      '-m',
+      message,
+    );
   }
 
   dispose(): void {

@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const STORIES = [
   'image',
   'install',
+  'first-api',
   'kinds',
   'health',
   'tenants',

@@ -1,5 +1,5 @@
 /** Follows the part of docs/guides/first-api.md for a cluster with a real API server and the real engine: the files of the page are applied, become Ready, and
- *  the request has the answer of the page. The image, the chart and Argo CD are parts of the tests on a cluster (deploy/e2e).
+ *  the request has the answer of the page. The commands of the page, with the image, the chart and Argo CD, run in a cluster (deploy/e2e/first-api.e2e.ts).
  *  Not here: the part for a laptop (docs/first-api.test.ts). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
