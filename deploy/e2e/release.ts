@@ -1,10 +1,11 @@
 /** Installs what the tests need: a namespace under pod security "restricted", a Postgres that outlives releases, and the chart.
  *  In: PERGOLA_IMAGE, E2E_POSTGRES_IMAGE, E2E_SOURCES_IMAGE, E2E_PREVIOUS_IMAGE (deploy/e2e/run). Not here: custom resources (examples.ts). */
+import { PREVIOUS, previousRelease } from '../release/previous.ts';
 import { apply, get, kubectl, type Printed, run, waitFor } from './cluster.ts';
 
 export const CHART = 'charts/pergola';
 /** The chart of the previous release (deploy/e2e/previous). */
-export const PREVIOUS_CHART = 'deploy/e2e/previous/pergola-0.3.0.tgz';
+export const PREVIOUS_CHART = `${PREVIOUS}/pergola-${previousRelease().version}.tgz`;
 export const ADMIN_SECRET = 'e2e-admin-secret';
 export const IMAGE = process.env['PERGOLA_IMAGE'] ?? '';
 export const POSTGRES_IMAGE = process.env['E2E_POSTGRES_IMAGE'] ?? '';

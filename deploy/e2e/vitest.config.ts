@@ -12,6 +12,7 @@ const STORIES = [
   'health',
   'tenants',
   'upgrade',
+  'up-upgrade',
   'argocd',
   'argocd-upgrade',
   'chaos',
