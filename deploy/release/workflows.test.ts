@@ -1,5 +1,6 @@
 /** Tests the workflows of the forge: they are YAML with the least rights, run only what exists here, name no host, and miss no stage of
  *  continuous integration that needs nothing beside the clone. Linting them needs actionlint, which CONTRIBUTING.md names. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
@@ -11,6 +12,7 @@ const FILES = globSync('.github/**/*.{yaml,yml,json,md}', { cwd: ROOT }).toSorte
 type Step = { readonly run?: string; readonly uses?: string };
 type Job = {
   readonly steps: readonly Step[];
+  readonly needs?: string | readonly string[];
   readonly 'timeout-minutes'?: number;
   readonly strategy?: { readonly matrix: { readonly stage: readonly string[] } };
 };
@@ -34,7 +36,7 @@ describe.each(globSync('.github/workflows/*.yaml', { cwd: ROOT }))('%s', (file) 
 
   test('runs files that exist', () => {
     const named = steps.flatMap(
-      ({ run = '' }) => run.match(/(?<![\w./-])(?:\.ci|deploy|bin)\/[\w./-]+/g) ?? [],
+      ({ run = '' }) => run.match(/(?<![\w./-])(?:\.ci|deploy|docs|bin)\/[\w./-]+/g) ?? [],
     );
     for (const path of named) expect([path, existsSync(join(ROOT, path))]).toEqual([path, true]);
   });
@@ -61,4 +63,30 @@ test('continuous integration runs every stage that needs nothing beside the clon
   const alone = declared.map(([, name]) => name!).filter((name) => !beside.includes(name));
   expect(alone).toContain('speed');
   expect(jobs['stage']?.strategy?.matrix.stage.toSorted()).toEqual(alone.toSorted());
+});
+
+test('a release publishes the documents after everything else, and a trial pushes nothing', () => {
+  const { jobs } = load(read('.github/workflows/release.yaml')) as Workflow;
+  const { needs, steps } = jobs['site']!;
+  expect(needs).toEqual(Object.keys(jobs).filter((job) => job !== 'site'));
+  const script = steps.at(-1)!.run!;
+  const argumentsOf = (isRelease: boolean) =>
+    execFileSync('bash', ['-ec', `node() { printf '%s\\n' "$@"; }\n${script}`], {
+      encoding: 'utf8',
+      env: {
+        IS_RELEASE: String(isRelease),
+        SITE_BRANCH: 'site',
+        GITHUB_SERVER_URL: 'https://forge.example',
+        GITHUB_REPOSITORY: 'pergola/pergola',
+        GITHUB_SHA: 'c0ffee',
+      },
+    })
+      .trim()
+      .split('\n');
+  const trial = [
+    ...['docs/site/publish.ts', '--branch', 'site'],
+    ...['--repository', 'https://forge.example/pergola/pergola/blob/c0ffee'],
+  ];
+  expect(argumentsOf(false)).toEqual(trial);
+  expect(argumentsOf(true)).toEqual(trial.toSpliced(3, 0, '--push'));
 });

@@ -1,7 +1,7 @@
 /** Builds the site from the documents: a page and a Markdown file for each, the index of the search, and llms.txt. The files work on any host
  *  that serves a folder. `npm run site` runs it.
- *  In: --out FOLDER (dist/site), --repository URL (the files of this version on the forge), --versions A,B (folders beside this one).
- *  Not here: serving (serve.ts), which is for a look at the site. */
+ *  In: --out FOLDER (dist/site), --repository URL (the files of this version on the forge).
+ *  Not here: serving (serve.ts), which is for a look at the site; the site with all versions (publish.ts). */
 import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -14,17 +14,24 @@ import { type NavigationGroup, navigationOf } from './navigation.ts';
 import { INDEX } from './page/words.js';
 import { type Rendered, render } from './rendering.ts';
 
-export type SiteOptions = { readonly repository?: string | undefined; readonly versions?: readonly string[] };
+export type SiteOptions = {
+  readonly repository?: string | undefined;
+  readonly version?: string;
+  readonly isVersioned?: boolean;
+};
 
 export const BUILT = join(ROOT, 'dist/site');
 const PAGE = join(import.meta.dirname, 'page');
 
-export function buildSite(folder: string, { repository, versions = [] }: SiteOptions = {}): void {
+export function buildSite(
+  folder: string,
+  { repository, version = project.version, isVersioned = false }: SiteOptions = {},
+): void {
   rmSync(folder, { recursive: true, force: true });
   const documents = siteDocuments();
   const navigation = navigationOf(documents);
   const targets = { documents: new Map(documents.map((one) => [one.source, one])), repository };
-  const layout = { navigation, version: project.version, versions, repository };
+  const layout = { navigation, version, isVersioned, repository };
   const pages = documents.map((document) => ({ document, rendered: render(document, targets) }));
   const write = (path: string, text: string) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -69,10 +76,6 @@ function listOfPages(navigation: readonly NavigationGroup[]): string {
 }
 
 if (import.meta.main) {
-  const options = { out: { type: 'string' }, repository: { type: 'string' }, versions: { type: 'string' } };
-  const { values } = parseArgs({ options: options as Record<keyof typeof options, { type: 'string' }> });
-  buildSite(values.out ?? BUILT, {
-    repository: values.repository,
-    versions: values.versions?.split(',') ?? [],
-  });
+  const { values } = parseArgs({ options: { out: { type: 'string' }, repository: { type: 'string' } } });
+  buildSite(values.out ?? BUILT, { repository: values.repository });
 }

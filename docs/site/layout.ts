@@ -8,8 +8,8 @@ export type Layout = {
   readonly navigation: readonly NavigationGroup[];
   /** The version of the documents. */
   readonly version: string;
-  /** The versions that the site has in folders beside this one. */
-  readonly versions: readonly string[];
+  /** True when the folder beside others has a list of the versions above it (publish.ts). */
+  readonly isVersioned: boolean;
   /** The address of the files of the repository on the forge. */
   readonly repository: string | undefined;
 };
@@ -31,14 +31,14 @@ export function pageHtml(document: SiteDocument, rendered: Rendered, layout: Lay
 <link rel="alternate" type="text/markdown" href="${to(markdownPath(document))}">
 <link rel="icon" href="${to('page/icon.svg')}">
 <script type="module" src="${to('page/search.js')}"></script>${
-    hasChoice(layout) ? `\n<script type="module" src="${to('page/versions.js')}"></script>` : ''
+    layout.isVersioned ? `\n<script type="module" src="${to('page/versions.js')}"></script>` : ''
   }
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <a class="name" href="${to('index.html')}">Pergola</a>
-${versionsHtml(document, layout)}
+<span class="version" data-path="${escaped(document.path)}">${escaped(layout.version)}</span>
 <search><input type="search" aria-label="Search" placeholder="Search" autocomplete="off"><div class="results" role="status"></div></search>
 </header>
 <div class="columns">
@@ -60,24 +60,6 @@ ${headingsHtml(rendered)}
 /** Returns the path of the Markdown of a page. */
 export function markdownPath({ path }: SiteDocument): string {
   return path.replace(/\.html$/, '.md');
-}
-
-function hasChoice({ versions }: Layout): boolean {
-  return versions.length > 1;
-}
-
-/** Returns the menu of versions. A link leads to the first page of the version; page/versions.js makes it lead to the same page where that exists. */
-function versionsHtml(document: SiteDocument, layout: Layout): string {
-  const { version, versions } = layout;
-  if (!hasChoice(layout)) return `<span class="version">${escaped(version)}</span>`;
-  const links = versions.map((one) => {
-    if (one === version) return `<strong>${escaped(one)}</strong>`;
-    const [first, same] = ['index.html', document.path].map((path) =>
-      escaped(pathFrom(document.path, `../${one}/${path}`)),
-    );
-    return `<a href="${first}" data-same="${same}">${escaped(one)}</a>`;
-  });
-  return `<details class="version"><summary aria-label="Version ${escaped(version)}, choose another">${escaped(version)}</summary><p>${links.join(' ')}</p></details>`;
 }
 
 /** Returns the link to the file of the page on the forge, where a reader proposes a change. */

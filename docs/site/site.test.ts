@@ -9,19 +9,20 @@ import MiniSearch from 'minisearch';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import project from '../../package.json' with { type: 'json' };
 import { type Browser, HAS_BROWSER, type Page, REASON, startBrowser } from '../../testing/browser.ts';
-import { buildSite } from './build.ts';
 import { ROOT, siteDocuments } from './documents.ts';
 import { INDEX } from './page/words.js';
+import { addVersion } from './publish.ts';
 import { serveFolder } from './serve.ts';
 
 const versions = mkdtempSync('/var/tmp/pergola-site-');
 const site = join(versions, project.version);
 const OLDER = '0.0.1';
+const NEWER = '99.0.0';
 const FORGE = 'https://forge.example.com/pergola/blob/v1';
 beforeAll(() => {
-  buildSite(site, { versions: [project.version, OLDER] });
-  const flags = ['--out', join(versions, OLDER), '--repository', FORGE, '--versions', OLDER];
-  execFileSync(process.execPath, [join(import.meta.dirname, 'build.ts'), ...flags]);
+  // In the order in which they are published.
+  for (const version of [OLDER, project.version, NEWER])
+    addVersion(versions, { version, repository: version === OLDER ? FORGE : undefined });
   // A page that the older version does not have.
   rmSync(join(versions, OLDER, 'guides/limits.html'));
 });
@@ -134,9 +135,12 @@ describe('with the address of the repository', () => {
   });
 });
 
-test('a site with one version has no menu of versions', () => {
-  const page = readFileSync(join(versions, OLDER, 'index.html'), 'utf8');
-  expect(page).toContain(`<span class="version">${project.version}</span>`);
+test('a site for a look has no list of versions to read', () => {
+  const folder = join(versions, 'look');
+  execFileSync(process.execPath, [join(import.meta.dirname, 'build.ts'), '--out', folder]);
+  const page = readFileSync(join(folder, 'index.html'), 'utf8');
+  rmSync(folder, { recursive: true });
+  expect(page).toContain(`>${project.version}</span>`);
   expect(page).not.toContain('versions.js');
 });
 
@@ -187,19 +191,26 @@ describe.skipIf(!HAS_BROWSER)(`in a browser${REASON}`, () => {
   });
 
   test.each([
-    ['guides/tenants.html', 'guides/tenants.html'],
-    ['guides/limits.html', 'index.html'],
-  ])('the menu of versions leads from %s to %s of the other version', async (from, to) => {
+    [project.version, 'guides/tenants.html', OLDER, 'guides/tenants.html'],
+    [project.version, 'guides/limits.html', OLDER, 'index.html'],
+    [OLDER, 'guides/tenants.html', NEWER, 'guides/tenants.html'],
+  ])('the menu of versions leads from %s of %s to %s of %s', async (version, from, other, to) => {
+    const root = new URL('..', `${address}/`).href;
     await page.resize(400, 800);
-    await page.go(`${address}/${from}`);
-    await page.until('document.querySelector(".navigation") && !document.querySelector(".navigation").open');
-    const link = 'document.querySelector(".version a")';
-    const sent = `performance.getEntriesByType('resource').some(({ initiatorType }) => initiatorType === 'fetch')`;
+    await page.go(`${root}${version}/${from}`);
+    const link = `[...document.querySelectorAll('.version a')].find((one) => one.textContent === ${JSON.stringify(other)})`;
+    await page.until(`${link} && !document.querySelector(".navigation").open`);
+    const sent = `performance.getEntriesByType('resource').some(({ name }) => name.endsWith(${JSON.stringify(`${other}/${from}`)}))`;
     await page.evaluate('document.querySelector(".version summary").click()');
     await page.until(sent);
-    const href = new URL(`../${OLDER}/${to}`, `${address}/`).href;
+    const href = `${root}${other}/${to}`;
     await page.until(`${link}.href === ${JSON.stringify(href)}`);
     await page.evaluate(`${link}.click()`);
     await page.until(`location.href === ${JSON.stringify(href)} && document.querySelector('h1')`);
+  });
+
+  test('the first page of all versions leads to the newest', async () => {
+    await page.go(new URL('..', `${address}/`).href);
+    await page.until(`location.pathname === '/${NEWER}/index.html' && document.querySelector('h1')`);
   });
 });
