@@ -47,6 +47,13 @@ describeHelm('charts', (helm) => {
   test('helm lint passes', async () => {
     const said = await helm.run(['lint', '--strict', join(CHARTS, 'pergola'), join(CHARTS, 'pergola-crds')]);
     expect(said).toContain('2 chart(s) linted, 0 chart(s) failed');
+    expect(said).not.toContain('is recommended');
+  });
+
+  test.each(['pergola', 'pergola-crds'])('%s has the icon of the documents, in itself', async (chart) => {
+    const icon = readFileSync(join(CHARTS, '../docs/site/page/icon.svg'), 'utf8').trim();
+    const said = await helm.run(['show', 'chart', join(CHARTS, chart)]);
+    expect(said).toContain(`icon: data:image/svg+xml;base64,${Buffer.from(icon).toString('base64')}\n`);
   });
 
   test('the values of the guide about more than one machine reach the engine', async () => {
