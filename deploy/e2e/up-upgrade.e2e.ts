@@ -3,13 +3,14 @@
  *  The steps are one story and run in order. Not here: a release on a cluster (upgrade.e2e.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PREVIOUS, previousRelease } from '../release/previous.ts';
+import { previousRelease } from '../release/previous.ts';
 import { run, until } from './cluster.ts';
 import { AMINA, QUERY } from './examples.ts';
 import { commandsOf } from './guide.ts';
+import { installPrevious } from './installed.ts';
 
 const HERE = resolve('bin/pergola.mjs');
 const [FORWARD = '', BACK = ''] = commandsOf('upgrading.md', 'On a laptop');
@@ -25,12 +26,8 @@ let up: ChildProcess | undefined;
 let printed = '';
 
 beforeAll(async () => {
-  // Postgres of root runs as another user.
-  chmodSync(folder, 0o755);
-  const sources = join(folder, 'previous');
-  await run(join(PREVIOUS, 'source'), [sources]);
-  previous = await commandOf(sources);
-  cpSync(join(sources, 'deploy/examples/library'), join(reader, 'resources'), { recursive: true });
+  previous = (await installPrevious(folder)).command;
+  cpSync(join(folder, 'sources/deploy/examples/library'), join(reader, 'resources'), { recursive: true });
   await inReader(
     'git init -q && git add -A && git -c user.name=e2e -c user.email=e2e@example.org commit -qm first',
   );
@@ -74,19 +71,6 @@ test('the way back leads to the release before, with the rows of then', async ()
   await start(previous);
   expect(await served()).toEqual(before);
 });
-
-/** Returns the command of the release in these sources: that of its package where it has one, else the sources, which run with their dependencies.
- *  Releases before 0.4.0 had no package that runs. */
-async function commandOf(sources: string): Promise<string> {
-  const npm = async (cwd: string, ...args: readonly string[]) =>
-    run('npm', ['--prefix', cwd, ...args, '--prefer-offline', '--no-audit', '--no-fund']);
-  await npm(sources, 'ci');
-  if (!existsSync(join(sources, 'bin/package.ts'))) return join(sources, 'bin/pergola.mjs');
-  await run(process.execPath, [join(sources, 'bin/package.ts'), folder]);
-  const [archive = ''] = globSync(join(folder, 'pergola-*.tgz'));
-  await npm(folder, 'install', archive);
-  return join(folder, 'node_modules/pergola/bin/pergola.mjs');
-}
 
 /** Runs commands in the folder of the user. */
 function inReader(commands: string): Promise<string> {

@@ -2,6 +2,7 @@
  *  A measurement without a committed file has no section. Not here: how they are measured (.ci/, testing/speed/). */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { InstallationFigures } from '../../.ci/installation.ts';
 import type { FiguresOfPages } from '../../.ci/page-speed.ts';
 import type { Recorded } from '../../.ci/record.ts';
 import type { Pause } from '../../.ci/stalls.ts';
@@ -21,6 +22,7 @@ const ROOT = join(import.meta.dirname, '../..');
 export function speedPage(): string {
   const sections = [
     section('speed-baseline.json', requests),
+    section('docs/speed/installation.json', installation),
     section('docs/speed/rivals.json', rivals),
     section('docs/speed/compile.json', compiling),
     section('docs/speed/size.json', size),
@@ -87,6 +89,39 @@ commit until they become better. Continuous integration fails when a figure beco
     table(head, [...rows, ['geometric mean', mean, '', '', '', '', '', '', '']]),
     `For the reasons see [ADR 4](adr/0004-json-by-concatenation.md) (JSON by concatenation) and
 [ADR 6](adr/0006-a-wire-client-for-statements.md) (the wire client).`,
+  ];
+}
+
+const INSTALLATION: readonly (readonly [name: string, title: string, unit: number, digits: number])[] = [
+  ['package', 'package, MB', 1e6, 1],
+  ['installed', '`node_modules` after its installation, MB', 1e6, 0],
+  ['installMs', 'installation by npm, s', 1e3, 0],
+  ['firstMs', '`pergola up` in an empty folder to the first answer, s', 1e3, 1],
+  ['againMs', 'the same with its data there, s', 1e3, 1],
+  ['image', 'what the image adds to its base, MB compressed', 1e6, 1],
+];
+
+const OF_0_3_0 = `The package of 0.3.0 has sources, which Node does not run in \`node_modules\`: installed and started is what a clone of it has, with development
+dependencies. Its image has no \`pg_dump\`.`;
+
+function installation(recorded: Recorded<InstallationFigures>): readonly string[] {
+  const { figures } = recorded;
+  const releases = Object.keys(figures);
+  const rows = INSTALLATION.filter(([name]) => figures[releases[0]!]![name] !== undefined).map(
+    ([name, title, unit, digits]) => [
+      title,
+      ...releases.map((release) => (figures[release]![name]! / unit).toFixed(digits)),
+    ],
+  );
+  return [
+    '## Installation',
+    measured(
+      recorded,
+      'npm run installation -- --out docs/speed/installation.json --image … --previous-image …',
+    ),
+    'This release, and the one before it. npm has its packages in its cache; the start is the best of three.',
+    ...(releases.includes('0.3.0') ? [OF_0_3_0] : []),
+    table(['', ...releases], rows),
   ];
 }
 
