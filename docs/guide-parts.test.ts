@@ -35,6 +35,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'more-than-one-machine.md': COMMANDS,
   'operating.md': COMMANDS,
   'permissions-cookbook.md': 'recipes; the operation is in permissions.md',
+  'production.md': COMMANDS,
   'relay.md': NOTHING,
   'releasing.md': COMMANDS,
   'reviewing-changes.md': COMMANDS,

@@ -71,6 +71,23 @@ describeHelm('charts', (helm) => {
     }
   });
 
+  test('the values of the guide to production give replicas, policies, budgets and alerts', async () => {
+    const guide = readFileSync(join(CHARTS, '../docs/guides/production.md'), 'utf8');
+    const [, block = ''] = /^```yaml\n(# production.yaml.*?)^```$/ms.exec(guide) ?? [];
+    const objects = await helm.template(loadAll(block)[0] as object);
+    for (const part of ['engine', 'operator']) {
+      expect(find(objects, 'Deployment', `pergola-${part}`).spec.replicas).toBe(2);
+      expect(find(objects, 'PodDisruptionBudget', `pergola-${part}`)).toBeDefined();
+    }
+    expect(find(objects, 'NetworkPolicy', 'pergola-engine')).toBeDefined();
+    expect(find(objects, 'PrometheusRule')).toBeDefined();
+    expect(find(objects, 'ServiceMonitor', 'pergola-engine')).toBeDefined();
+    const operator = JSON.stringify(find(objects, 'Deployment', 'pergola-operator'));
+    expect(operator).toContain('production');
+    const [engine] = find(objects, 'Deployment', 'pergola-engine').spec.template.spec.containers;
+    expect(engine.env).toContainEqual({ name: 'ENGINE_GRAPHQL_PG_CONNECTIONS', value: '20' });
+  });
+
   test('with every part enabled, each object is rendered once', async () => {
     const objects = await helm.template(EVERYTHING);
     const names = objects.map((x) => `${x.kind} ${x.metadata.name}`);

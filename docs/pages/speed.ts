@@ -160,6 +160,7 @@ render), and each later time.`,
 
 const SUBJECTS: Readonly<Record<string, string>> = {
   huge: 'a real schema: 250 relations, 94 roles',
+  generated: 'generated: 1,000 tables, 10 roles',
   generated_100: '100 tables, 10 roles',
   generated_1000: '1,000 tables, 10 roles',
   generated_5000: '5,000 tables, 10 roles',
