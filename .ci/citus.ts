@@ -1,10 +1,12 @@
 /** Compares the answers of a Citus cluster of two, then of four workers with those of a plain Postgres: the requests of
  *  testing/citus/operations.ts, and afterwards the rows of every table; then random requests to random worlds (testing/citus/random.ts), and
- *  those of tenants with a Postgres that has the rows of one tenant (testing/citus/tenants.ts). Then workers fail while clients read and write
+ *  those of tenants with a Postgres that has the rows of one tenant (testing/citus/tenants.ts). Then the conformance cases of the API run over
+ *  tables that are distributed at random (testing/citus/conformance), and workers fail while clients read and write
  *  (testing/citus/failures.ts).
  *  In: the folder with the cluster (--shared), --workers 2,4 for the numbers of workers (0: no comparison); --seed S --world W --worlds N
- *  --tenants N for other worlds; --failures N for failures of N seconds (0: none).
- *  `npm run citus -- --worlds 0 --tenants 32 --failures 0` sends 5,000 requests of tenants, `npm run citus -- --workers 0 --failures 30` has
+ *  --tenants N for other worlds; --failures N for failures of N seconds (0: none); --cases N for N
+ *  classes of conformance cases (0: none, or all), --only RE for those with such names.
+ *  `npm run citus -- --worlds 0 --tenants 32 --failures 0 --cases 0` sends 5,000 requests of tenants, `npm run citus -- --workers 0 --failures 30` has
  *  failures only.
  *  Out: what fails or differs, `N passed, N failed`, --out JSON. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,6 +16,7 @@ import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { Cluster } from '../testing/citus/cluster.ts';
 import { Comparison } from '../testing/citus/comparison.ts';
+import { conformance } from '../testing/citus/conformance/conformance.ts';
 import { failures } from '../testing/citus/failures.ts';
 import { OPERATIONS } from '../testing/citus/operations.ts';
 import { randomWorlds } from '../testing/citus/random.ts';
@@ -29,6 +32,8 @@ const { values: options } = parseArgs({
     worlds: { type: 'string', default: '2' },
     tenants: { type: 'string', default: '1' },
     failures: { type: 'string', default: '2' },
+    cases: { type: 'string', default: '10' },
+    only: { type: 'string' },
     out: { type: 'string' },
   },
 });
@@ -39,6 +44,7 @@ const began = performance.now();
 const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
 try {
   for (const workers of options.workers.split(',').filter((each) => each !== '0')) await compare(workers);
+  if (options.cases !== '0') await compareCases();
   if (options.failures !== '0') await fail();
 } finally {
   cluster.clean();
@@ -116,6 +122,28 @@ async function compareTenants(workers: string, servers: Servers): Promise<void> 
   counts.passed += sums.queries + sums.mutations;
   console.log(
     `${workers} workers: ${sums.queries} queries and ${sums.mutations} mutations of tenants, ${seconds()} s`,
+  );
+}
+
+/** Compares the answers to conformance cases, whose tables are distributed at random. */
+async function compareCases(): Promise<void> {
+  cluster.restart('2');
+  const { alike, refused, notAllowed, problems } = await conformance(
+    { citusUrl: cluster.url, postgresUrl: postgres.url },
+    {
+      folder: resolve(options.shared, 'conformance'),
+      seed: Number(options.seed),
+      classes: options.cases === 'all' ? 0 : Number(options.cases),
+      only: options.only,
+      temporary: join(folder, 'keys'),
+    },
+  );
+  counts.passed += alike.size;
+  counts.failed += problems.size;
+  for (const [name, reason] of [...refused, ...notAllowed]) console.log(`refused: ${name}: ${reason}`);
+  for (const [name, problem] of problems) console.log(`FAIL --seed ${options.seed} ${name}: ${problem}`);
+  console.log(
+    `conformance cases: ${alike.size} alike, ${refused.size} refused by the engine, ${notAllowed.size} not allowed by Citus, ${problems.size} differ, ${seconds()} s`,
   );
 }
 

@@ -21,6 +21,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { environmentOf, REFERENCE_DEFAULTS, runnerIn, SECRET } from '../testing/conformance-runner.ts';
 import { startEngine } from '../testing/engine-process.ts';
 import { binariesWithPostgis } from './postgis.ts';
 
@@ -51,19 +52,11 @@ const { values: options } = parseArgs({
   },
 });
 const BASELINE = 'conformance-baseline.json';
-const SECRET = 'conformance';
 const shared = resolve(options.shared);
-const runner = join(shared, 'run.mjs');
-const cases = join(shared, 'cases');
+const runner = runnerIn(shared);
 const jwtKeys = mkdtempSync(join(tmpdir(), 'pergola-jwt-'));
 const baseline = JSON.parse(readFileSync(BASELINE, 'utf8')) as Baseline;
 const groups = options.group ?? Object.keys(baseline.groups);
-
-/** Options whose default is safer here than in the reference, which the cases assume unless their group says otherwise. */
-const REFERENCE_DEFAULTS = {
-  ENGINE_GRAPHQL_ENABLE_REMOTE_SCHEMA_PERMISSIONS: 'false',
-  ENGINE_GRAPHQL_COUNT_WITHOUT_AGGREGATIONS: 'true',
-};
 
 /** True when the counts cannot be compared with the baseline's, which are of whole groups with codes and paths compared. */
 const isPart = options.area !== undefined || options.filter !== undefined || options.errors !== 'code';
@@ -96,7 +89,7 @@ async function runGroup(group: string): Promise<Group> {
   const environment = {
     ...process.env,
     ...REFERENCE_DEFAULTS,
-    ...environmentOf(group),
+    ...environmentOf(runner, group, jwtKeys),
     ENGINE_GRAPHQL_DATABASE_URL: postgres.url,
     ENGINE_GRAPHQL_PG_SOURCE_URL_1: postgres.url.replace(/postgres$/, 'source_1'),
     ENGINE_GRAPHQL_PG_SOURCE_URL_2: postgres.url.replace(/postgres$/, 'source_2'),
@@ -105,12 +98,12 @@ async function runGroup(group: string): Promise<Group> {
   const helpers = startHelpers(group, url, environment);
   try {
     const json = join(folder, 'result.json');
-    const where = ['--url', url, '--pg', postgres.url, '--admin-secret', SECRET, '--cases', cases];
+    const where = ['--url', url, '--pg', postgres.url, '--admin-secret', SECRET, '--cases', runner.cases];
     const what = (['area', 'filter', 'errors'] as const).flatMap((name) =>
       options[name] === undefined ? [] : [`--${name}`, options[name]],
     );
     const how = ['--jwt-keys', jwtKeys, '--group', group, '--json', json, ...(options.verbose ? [] : ['-q'])];
-    spawnSync('node', [runner, ...where, ...what, ...how], { stdio: 'inherit', env: environment });
+    spawnSync('node', [runner.program, ...where, ...what, ...how], { stdio: 'inherit', env: environment });
     const { byArea, results } = JSON.parse(readFileSync(json, 'utf8')) as RunnerReport;
     const failed = results.filter(({ status }) => status === 'failed').map(({ id }) => `${group} ${id}`);
     unexpected.set(
@@ -163,24 +156,11 @@ async function serverFor(group: string): Promise<EmbeddedPostgres> {
 
 /** Returns what each group needs, from the runner's list: `name  count  {environment} need,need`. */
 function needsOfGroups(): Map<string, string[]> {
-  const text = execFileSync('node', [runner, '--cases', cases, '--list-groups'], { encoding: 'utf8' });
+  const text = execFileSync('node', [runner.program, '--cases', runner.cases, '--list-groups'], {
+    encoding: 'utf8',
+  });
   const lines = text.split('\n').map((line) => /^(\S+)\s+\d+ \{.*\} ?(.*)$/.exec(line));
   return new Map(lines.flatMap((match) => (match ? [[match[1]!, match[2]!.split(',')]] : [])));
-}
-
-/** Returns the environment of a group's server, which the runner prints as `export NAME='value'` lines. */
-function environmentOf(group: string): Record<string, string> {
-  const text = execFileSync(
-    'node',
-    [runner, '--cases', cases, '--admin-secret', SECRET, '--jwt-keys', jwtKeys, '--print-env', group],
-    { encoding: 'utf8' },
-  );
-  return Object.fromEntries(
-    [...text.matchAll(/^export (\w+)='(.*)'$/gm)].map((match) => [
-      match[1]!,
-      match[2]!.replaceAll("'\\''", "'"),
-    ]),
-  );
 }
 
 /** Returns how many cases of an area pass by the baseline, and how many fewer pass now. */

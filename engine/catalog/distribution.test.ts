@@ -32,21 +32,22 @@ test('a table is distributed by a column, on one shard, a reference table or loc
     row('3', 'n', 't', 1, null),
     row('4', 'n', 's', 0, null),
   ];
-  const query = async (text: string) => ({ rows: text.includes('pg_proc') ? [] : rows });
-  const { tables } = await distributionsOf({ query });
+  const query = async (text: string) => ({ rows: /pg_proc|pg_rewrite/.test(text) ? [] : rows });
+  const { tables, local } = await distributionsOf({ query });
   expect([...tables].map(([oid, distribution]) => [oid, printDistribution(distribution)])).toEqual([
     [1, 'distributed by company_id (colocation 2)'],
     [2, 'on one shard (colocation 4)'],
     [3, 'a reference table'],
   ]);
+  expect([...local]).toEqual([4]);
 });
 
-test('a function reads shards when its body has the name of a table that Citus distributes as a word, or depends on the table', async () => {
+test('a function reads shards when its body has the name of a table that Citus knows as a word, or depends on the table, and a view when it reads one', async () => {
   // A table and a function in the form of those of Citus.
   await database.sql(`
     create table campaigns (id int); create table plans (id int); create table "odd.name" (id int);
     create table pg_dist_partition (logicalrelid regclass, partmethod char, repmodel char, colocationid int, partkey text);
-    create table notes (id int);
+    create table notes (id int); create table unknown_notes (id int);
     insert into pg_dist_partition values ('notes', 'n', 's', 0, null), ('campaigns', 'h', 's', 2, 'id'), ('"odd.name"', 'n', 's', 3, null), ('plans', 'n', 't', 1, null);
     create function column_to_column_name(regclass, text) returns text language sql as 'select $2';
     create function by_name() returns bigint language sql as 'select count(*) from Campaigns';
@@ -62,13 +63,18 @@ test('a function reads shards when its body has the name of a table that Citus d
     end $do$;
     create function of_reference() returns bigint language sql as 'select count(*) from plans';
     create function of_local() returns bigint language sql as 'select count(*) from notes';
+    create view of_shards as select id from campaigns; create view of_view as select id from of_shards; create view of_none as select 1 as id;
+    create function of_unknown() returns bigint language sql as 'select count(*) from unknown_notes';
     create function another_word() returns text language sql as $$ select 'campaign, my_campaigns, oddXname' $$`);
   const query = async (text: string) => ({
     rows: await database.sql(
       text.replaceAll(/pg_catalog\.(pg_dist_partition|column_to_column_name)/g, 'public.$1'),
     ),
   });
-  const { functions } = await distributionsOf({ query });
+  const { functions, views } = await distributionsOf({ query });
+  const relations = await database.sql('select oid::int as oid, relname::text as name from pg_class');
+  const seen = relations.filter(({ oid }) => views.has(oid as number)).map(({ name }) => name);
+  expect(seen.sort()).toEqual(['of_shards', 'of_view']);
   const named = await database.sql(
     `select oid::int as oid, proname::text as name from pg_proc where proname <> ''`,
   );
@@ -80,6 +86,7 @@ test('a function reads shards when its body has the name of a table that Citus d
       ['odd', 'sql'],
       ['parsed', 'sql'],
       ['of_reference', 'sql'],
+      ['of_local', 'sql'],
     ]),
   );
 });

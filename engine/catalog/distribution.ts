@@ -10,13 +10,17 @@ export type Distribution =
   /** Every machine has all rows. */
   | { readonly kind: 'reference' };
 
-/** The language of a function whose body names a distributed or reference table: Citus plans statements of SQL functions with their
+/** The language of a function whose body names a table that Citus knows: Citus plans statements of SQL functions with their
  *  callers, others by themselves. */
 export type ShardReader = 'sql' | 'other';
 
-/** The distributions of tables by oid, and the functions that read tables on shards. */
+/** The distributions of tables by oid, the functions that read them, and the views of tables that the cluster knows. */
 export type ReadDistributions = {
   readonly tables: ReadonlyMap<Oid, Distribution>;
+  /** Local tables that Citus knows, such as those with a foreign key to a reference table. It plans their statements. */
+  readonly local: ReadonlySet<Oid>;
+  /** Citus writes to no table by a view. */
+  readonly views: ReadonlySet<Oid>;
   readonly functions: ReadonlyMap<Oid, ShardReader>;
 };
 
@@ -45,7 +49,6 @@ from pg_catalog.pg_dist_partition p`;
 const FUNCTIONS = `
 with sharded as materialized (
   select c.oid, c.relname from pg_catalog.pg_dist_partition p join pg_catalog.pg_class c on c.oid = p.logicalrelid
-  where p.partmethod <> 'n' or p.repmodel = 't' or p.colocationid > 0
 ),
 named as materialized (
   select '\\m(' || pg_catalog.string_agg(pg_catalog.regexp_replace(relname, '([^[:alnum:]_])', '\\\\\\1', 'g'), '|') || ')\\M' as pattern
@@ -64,14 +67,29 @@ where f.prokind = 'f' and (
   )
 )`;
 
+const VIEWS = `
+with recursive reading as (
+  select p.logicalrelid::pg_catalog.oid as oid from pg_catalog.pg_dist_partition p
+  union
+  select r.ev_class from reading
+  join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.refobjid = reading.oid
+    and d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+  join pg_catalog.pg_rewrite r on r.oid = d.objid
+)
+select c.oid::text as "view" from reading join pg_catalog.pg_class c on c.oid = reading.oid and c.relkind = 'v'`;
+
 type FunctionRow = { readonly function: string; readonly isSql: boolean };
 
 /** Reads the distributions of a database with the extension. */
 export async function distributionsOf(client: Queryable): Promise<ReadDistributions> {
   const tables = await client.query(TABLES);
   const functions = await client.query(FUNCTIONS);
+  const views = await client.query(VIEWS);
+  const rows = tables.rows as readonly TableRow[];
   return {
-    tables: tableDistributions(tables.rows as readonly TableRow[]),
+    tables: tableDistributions(rows),
+    local: new Set(rows.filter((row) => distributionOf(row) === null).map(({ table }) => Number(table))),
+    views: new Set((views.rows as readonly { readonly view: string }[]).map(({ view }) => Number(view))),
     functions: new Map(
       (functions.rows as readonly FunctionRow[]).map((row) => [
         Number(row.function),

@@ -114,7 +114,12 @@ export async function introspect(
   return { ...(await run(readCatalog(row, distributions))), fingerprints };
 }
 
-const NOT_DISTRIBUTED: ReadDistributions = { tables: new Map(), functions: new Map() };
+const NOT_DISTRIBUTED: ReadDistributions = {
+  tables: new Map(),
+  local: new Set(),
+  views: new Set(),
+  functions: new Map(),
+};
 
 function* readRow(text: string): Steps<Row> {
   const row = JSON.parse(text) as Row;
@@ -129,7 +134,7 @@ function* readCatalog(row: Row, distributions: ReadDistributions): Steps<Omit<Ca
     serverVersion: row.serverVersion,
     ...(row.hasCitus ? { hasCitus: true as const } : {}),
     reactions: reactionsOf(row, names),
-    tables: yield* tablesOf(row, { types, names, distributions: distributions.tables }),
+    tables: yield* tablesOf(row, { types, names, distributions }),
     functions: functionsOf(row.functions, types, names, distributions.functions),
     types: valueTypes(types),
     preparedQueries: new Map(),
@@ -207,7 +212,7 @@ function valueTypes(types: Types): Catalog['types'] {
 type TableParts = {
   readonly types: Types;
   readonly names: ReadonlyMap<Oid, QualifiedName>;
-  readonly distributions: ReadDistributions['tables'];
+  readonly distributions: ReadDistributions;
 };
 
 function* tablesOf(
@@ -227,7 +232,8 @@ function* tablesOf(
   };
   return new Map(
     yield* flatMapped(row.tables, ([oid, schema, name, letter, flags, comment]): [string, CatalogTable][] => {
-      const distribution = distributions.get(oid);
+      const distribution = distributions.tables.get(oid);
+      const operations = distributions.views.has(oid) ? 0 : flags;
       const kind = TABLE_KINDS[letter]!;
       const keys = (isPrimary: boolean): readonly CatalogKey[] =>
         (keysOf.get(oid) ?? [])
@@ -265,11 +271,12 @@ function* tablesOf(
             ];
           },
         ),
-        isInsertable: (flags & INSERTS) !== 0,
-        isUpdatable: (flags & UPDATES) !== 0,
-        isDeletable: (flags & DELETES) !== 0,
+        isInsertable: (operations & INSERTS) !== 0,
+        isUpdatable: (operations & UPDATES) !== 0,
+        isDeletable: (operations & DELETES) !== 0,
         ...((flags & IS_PARENT) !== 0 ? { isParent: true } : {}),
         ...(distribution ? { distribution } : {}),
+        ...(distributions.local.has(oid) ? { isLocalInCluster: true } : {}),
       };
       return [[qualifiedKey(table), table]];
     }),

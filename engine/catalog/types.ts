@@ -63,6 +63,8 @@ export type CatalogTable = QualifiedName & {
   readonly isParent?: true;
   /** The distribution over the machines of a Citus cluster; absent for a local table, and in a database that is no cluster. */
   readonly distribution?: Distribution;
+  /** Present for a local table that a Citus cluster knows. */
+  readonly isLocalInCluster?: true;
 };
 
 export type CatalogKey = {

@@ -16,6 +16,13 @@ export const LOCK_LIMIT: NamedStatement = {
   text: "select set_config('lock_timeout', '5s', true)",
 };
 
+/** Makes a transaction change the shards of a Citus cluster one by one. Otherwise a write to a table fails after a parallel one to a table that
+ *  has a foreign key to it. Citus documentation, "citus.multi_shard_modify_mode". */
+export const SHARDS_ONE_BY_ONE: NamedStatement = {
+  name: 'pergola_shards_one_by_one',
+  text: "select set_config('citus.multi_shard_modify_mode', 'sequential', true)",
+};
+
 /** Returns the values of SET_SESSION. */
 export function sessionSettings(session: Session, trace: SpanContext | null = null): string[] {
   return SESSION_SETTINGS.map((setting) => sessionSetting(setting, session, trace));

@@ -4,7 +4,7 @@
 import type pg from 'pg';
 import { sqlStateOf } from '../database/pg-errors.ts';
 import { type NamedStatement, runOn } from '../database/pool.ts';
-import { SET_SESSION, sessionSettings } from '../database/session-settings.ts';
+import { SET_SESSION, SHARDS_ONE_BY_ONE, sessionSettings } from '../database/session-settings.ts';
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Plan } from '../plan/types.ts';
@@ -37,6 +37,7 @@ export async function answerOn(
   if (!statement) throw new Error('a plan of one root has a statement');
   if (limitMs !== null) await client.query(`set local statement_timeout = ${limitMs}`);
   await client.query(SET_SESSION.text, sessionSettings(session));
+  if (statement.isOnCluster) await client.query(SHARDS_ONE_BY_ONE.text);
   const run = async ({ text }: NamedStatement, values: readonly unknown[]) => {
     if (mayHoldNull(values)) await client.query(READ_NULLS);
     return runOn(client, { name: '', text }, values).catch((error: unknown) => {

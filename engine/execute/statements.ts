@@ -7,7 +7,7 @@ import type { Databases } from '../database/databases.ts';
 import { type Deadline, deadlineAfter } from '../database/deadline.ts';
 import { engineErrorOf, type Failed } from '../database/pg-errors.ts';
 import { type Database, isConnectionLost, type Run } from '../database/pool.ts';
-import { LOCK_LIMIT, SET_SESSION, sessionSettings } from '../database/session-settings.ts';
+import { LOCK_LIMIT, SET_SESSION, SHARDS_ONE_BY_ONE, sessionSettings } from '../database/session-settings.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Statement } from '../sql/fragment.ts';
@@ -115,6 +115,7 @@ export async function runMutation(
       statements.filter(({ needsSession }) => needsSession).map(({ source }) => source),
     );
     for (const source of needing) setSession(runs.get(source)!, binding);
+    for (const source of clustersOf(statements)) changeOneByOne(runs.get(source)!);
     const rows: Promise<Row>[] = [];
     for (const statement of statements) {
       const isTogether = areTogether && isSingle(statement);
@@ -196,6 +197,17 @@ function partsOf(statement: PreparedStatement): readonly Pick<Statement, 'parame
 /** Sends the session for triggers, together with the first statement, which fails if this does. */
 function setSession(run: Run, { session, trace = null }: Binding): void {
   run(SET_SESSION, sessionSettings(session, trace)).catch(() => {});
+}
+
+/** Returns the clusters in which several statements run. */
+function clustersOf(statements: readonly PreparedStatement[]): ReadonlySet<string> {
+  const several = statements.length > 1 || !statements.every(isSingle);
+  const clusters = several ? statements.filter(({ isOnCluster }) => isOnCluster) : [];
+  return new Set(clusters.map(({ source }) => source));
+}
+
+function changeOneByOne(run: Run): void {
+  run(SHARDS_ONE_BY_ONE, []).catch(() => {});
 }
 
 /** Limits the waits for locks in one of several transactions. Two sources may be one database, which does not see that one transaction waits

@@ -17,13 +17,14 @@ const OF_ADA: Rule = { author: { name: { _eq: 'Ada' } } };
 
 /** Returns the tables in a cluster; `set` are presets of an update, `ofAuthors` the distribution of the other table. */
 function onShards(
-  distribution: Distribution | undefined,
+  distribution: Distribution | 'known' | undefined,
   filter: Rule,
   set: Rule = {},
   ofAuthors = distribution,
 ) {
   const tables = [...AUTHORS.tables].map(([key, table]) => {
     const given = key === qualifiedKey(named('author')) ? ofAuthors : distribution;
+    if (given === 'known') return [key, { ...table, isLocalInCluster: true as const }] as const;
     return [key, given ? { ...table, distribution: given } : table] as const;
   });
   const author = { column_mapping: { author_id: 'id' }, remote_table: named('author') };
@@ -61,10 +62,25 @@ test('an upsert whose condition reads other rows is refused on shards, by the re
   expect(onShards(undefined, OF_ADA).refusal(upsert('{}'))).toBe('no error');
 });
 
-test('an upsert of a local table is refused when its condition reads shards', () => {
+test('an upsert of a local table is refused when its condition reads others and Citus knows one of them', () => {
   const where = upsert('{author: {id: {_eq: 1}}}');
   expect(onShards(undefined, {}, {}, BY_ID).refusal(where, 'admin')).toBe(READS_OTHERS);
-  expect(onShards(undefined, {}, {}, { kind: 'reference' }).refusal(where, 'admin')).toBe('no error');
+  expect(onShards(undefined, {}, {}, { kind: 'reference' }).refusal(where, 'admin')).toBe(READS_OTHERS);
+  expect(onShards(undefined, {}).refusal(where, 'admin')).toBe('no error');
+  expect(onShards('known', {}).refusal(where, 'admin')).toBe(READS_OTHERS);
+  expect(onShards('known', {}).refusal(upsert('{title: {_eq: "y"}}'), 'admin')).toBe('no error');
+});
+
+test('a local table is not written by a condition on tables that only Citus reads', () => {
+  const update =
+    'mutation { update_article(where: {author: {id: {_eq: 1}}}, _set: {title: "t"}) { affected_rows } }';
+  const remove = 'mutation { delete_article(where: {author: {id: {_eq: 1}}}) { affected_rows } }';
+  const unknown = onShards(undefined, {}, {}, { kind: 'reference' });
+  for (const text of [update, remove]) {
+    expect(unknown.refusal(text, 'admin')).toContain("select citus_add_local_table_to_metadata('article')");
+    expect(onShards('known', {}, {}, { kind: 'reference' }).refusal(text, 'admin')).toBe('no error');
+    expect(onShards(undefined, {}).refusal(text, 'admin')).toBe('no error');
+  }
 });
 
 test('no update changes the distribution column, which an insert gives', () => {

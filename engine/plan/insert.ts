@@ -3,15 +3,12 @@
  *  Presets take precedence, so no relationship changes them. Raises `validationFailed` when a column would get two values.
  *  Reference: docs/reference/behaviour/mutations.md; spec: InsertPermission. */
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
-import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
-import { clusterOf, type RowsDistribution } from '../resolve/distributions.ts';
+import { printQualified } from '../metadata/schema/common.ts';
 import type { UpdateAccess } from '../resolve/model/access.ts';
 import type { ResolvedRelationship } from '../resolve/model/relationship.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
-import { isOfRow } from '../resolve/own-part.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
-import { rowsReadBy } from '../resolve/rows-read.ts';
 import { NO_COLUMN } from '../schema/insert.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { columnsOf } from './aggregate.ts';
@@ -21,6 +18,7 @@ import { notPermitted, type PlanContext } from './context.ts';
 import { type Arguments, fieldsOf, type Input, itemsOf, leafOf } from './input.ts';
 import { piecesOf } from './insert-pieces.ts';
 import type { Insert, InsertStep, NestedInsert, OnConflict } from './mutation-types.ts';
+import { refuseConflict } from './on-cluster.ts';
 import { OBJECT_WEIGHT } from './selection-size.ts';
 
 /** The objects to insert into one table, as the client wrote them. */
@@ -270,29 +268,9 @@ function planOnConflict(
   const planned = onConflictOf(table, { constraint: name, updateColumns, where: condition }, () => {
     return context.access(table).update ?? notPermitted();
   });
-  const { sources } = context.document.role.model;
-  const distributionOf = clusterOf(sources.get(table.source));
-  if (distributionOf && !isWritable(table.table, planned.where, distributionOf)) {
-    const text = `rows of "${printQualified(table.table)}" that exist cannot be updated by an insert because the condition on them reads other rows, which a Citus cluster does not support. Update them by themselves`;
-    fail('distributionUnsupported', { text });
-  }
+  refuseConflict(table, planned.where, context);
   return planned;
 }
-
-/** True when a cluster can insert rows of a table whose conflicts have a condition. It evaluates on a shard only conditions on the row, and
- *  for a local row none that reads shards. */
-function isWritable(
-  table: QualifiedName,
-  where: Predicate,
-  distributionOf: (table: QualifiedName) => RowsDistribution | null,
-): boolean {
-  const kindOf = (name: QualifiedName) => distributionOf(name)?.kind ?? 'local';
-  if (kindOf(table) !== 'local') return isOfRow(where);
-  return rowsReadBy(where).every(({ table: read }) => LOCAL_READS.has(kindOf(read)));
-}
-
-/** The distributions of rows that the coordinator has. */
-const LOCAL_READS: ReadonlySet<string> = new Set(['local', 'reference']);
 
 type RequestedConflict = Pick<OnConflict, 'updateColumns' | 'where'> & { readonly constraint: string };
 

@@ -16,6 +16,7 @@ import { planBoolExp } from './bool-exp.ts';
 import { notPermitted, type PlanContext } from './context.ts';
 import { type Arguments, fieldsOf, type Input, itemsOf } from './input.ts';
 import type { Delete, NestedUpdate, Reached, Update, UpdateStep } from './mutation-types.ts';
+import { refuseUnknown } from './on-cluster.ts';
 
 type Path = readonly PathStep[];
 
@@ -45,7 +46,9 @@ export function planDelete(
   visible: Predicate = TRUE,
 ): Delete {
   const access = context.access(table).delete ?? notPermitted();
-  return { kind: 'delete', table: table.table, where: filtered(and(access.filter, visible), where) };
+  const reached = filtered(and(access.filter, visible), where);
+  refuseUnknown(table, reached, context);
+  return { kind: 'delete', table: table.table, where: reached };
 }
 
 export function whereOf(given: Arguments, context: PlanContext): Predicate {
@@ -73,6 +76,7 @@ function updateOf(
   const set = [...assigned, ...presetAssignments(table, access, taken)];
   if (set.length > 0) {
     const reached = filtered(and(access.filter, visible), where);
+    refuseUnknown(table, reached, context);
     return { kind: 'update', table: table.table, set, where: reached, check: access.check };
   }
   if (assignmentLists.length > 0 && relatedIn(table, given).length === 0) return null;

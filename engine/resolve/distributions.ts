@@ -5,10 +5,13 @@ import type { Catalog } from '../catalog/types.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
 /** The distribution of a table or a view. The rows of a view are where those of its tables are, those of a local table on the coordinator. */
-export type RowsDistribution = (Distribution | { readonly kind: 'view' } | { readonly kind: 'local' }) & {
+export type RowsDistribution = (Distribution | { readonly kind: 'view' } | LocalRows) & {
   /** The columns of the primary key; absent without one. */
   readonly key?: readonly string[];
 };
+
+/** `isInCluster` says that Citus knows the table, and plans its statements. */
+type LocalRows = { readonly kind: 'local'; readonly isInCluster?: true };
 
 export type Distributions = ReadonlyMap<string, RowsDistribution>;
 
@@ -19,8 +22,9 @@ export function distributionsOf({
 }: Pick<Catalog, 'hasCitus' | 'tables'>): Distributions | null {
   if (!hasCitus) return null;
   return new Map(
-    [...tables].map(([name, { kind, distribution, primaryKey }]) => {
-      const rows: RowsDistribution = distribution ?? { kind: kind === 'view' ? 'view' : 'local' };
+    [...tables].map(([name, { kind, distribution, isLocalInCluster, primaryKey }]) => {
+      const local: LocalRows = { kind: 'local', ...(isLocalInCluster ? { isInCluster: true } : {}) };
+      const rows: RowsDistribution = distribution ?? (kind === 'view' ? { kind } : local);
       return [name, primaryKey ? { ...rows, key: primaryKey.columns } : rows];
     }),
   );

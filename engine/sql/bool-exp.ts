@@ -68,8 +68,7 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
     case 'exists': {
       const row = scope.aliases.next();
       // An aggregate may be about the condition, which then has to be about its row.
-      const isAnchored = scope.aliases.anchored.length > 0;
-      const anchor = isAnchored ? [sql`(${id(scope.row)} is null) is not null`] : [];
+      const anchor = scope.aliases.isAnchored ? [sql`(${id(scope.row)} is null) is not null`] : [];
       const where = allOf([...anchor, condition(predicate.where, { ...scope, row })]);
       const source = scope.aliases.source({
         table: predicate.table,
@@ -282,11 +281,23 @@ function clusterMembers<T>(
 /** Notes the values that the members of a conjunction give to columns of the row, those of the session first, because rules have them at every
  *  level. Returns the members whose value Postgres must not see. */
 export function noteValues(predicate: Predicate, { row, aliases }: PredicateScope): ReadonlySet<Predicate> {
-  const values = conjuncts(predicate).flatMap((each) => (isValue(each) ? [each] : []));
-  const isOfSession = ({ right }: ValueOfColumn) => right.kind === 'session';
-  const ordered = [...values.filter(isOfSession), ...values.filter((each) => !isOfSession(each))];
-  return new Set<Predicate>(
-    ordered.filter(({ left, right }) => !aliases.fixes(row, left.column, JSON.stringify(right))),
+  const members = conjuncts(predicate).map((member) => ({ member, values: valuesOf(member) }));
+  const isOfSession = ({ values }: (typeof members)[number]) =>
+    values.every(({ right }) => right.kind === 'session');
+  const ordered = [...members.filter(isOfSession), ...members.filter((each) => !isOfSession(each))];
+  const derived = ordered.filter(({ values }) =>
+    values.some(({ left, right }) => !aliases.fixes(row, left.column, JSON.stringify(right))),
+  );
+  return new Set(derived.map(({ member }) => member));
+}
+
+/** Returns the values that a condition gives to columns of the row. Postgres takes out of a disjunction what all its members have. */
+function valuesOf(predicate: Predicate): readonly ValueOfColumn[] {
+  if (isValue(predicate)) return [predicate];
+  if (predicate.kind !== 'or') return [];
+  const [first = [], ...others] = predicate.any.map((member) => conjuncts(member).flatMap(valuesOf));
+  return first.filter((value) =>
+    others.every((values) => values.some((each) => JSON.stringify(each) === JSON.stringify(value))),
   );
 }
 

@@ -48,7 +48,7 @@ export function fromWritten(
     const source = aliases.source({ table, row, source: rows });
     const check = action.kind === 'delete' ? null : checkOf(action, row, aliases, columnOf(row, IS_NEW));
     const { columns, joins = empty, having = empty } = columnsOf(row, check);
-    return sql`select ${columns} from ${source} ${id(row)}${joins}${whereClause(aliases.anchored)}${having}`;
+    return sql`select ${columns} from ${source} ${id(row)}${joins}${whereClause(aliases.anchored(row))}${having}`;
   });
   const written = sql`${WRITTEN_ROWS} as (${writing.query})`;
   return withRows(reading.gathered, reading.query, { gathered: writing.gathered, cte: written });
@@ -75,7 +75,7 @@ function writingOf(
     const keys = distributed(distributionOf, aliases, () => {
       const row = aliases.next();
       const source = aliases.source({ table, row, where: action.where });
-      const conditions = whereClause([...rowsToChange(action, row, aliases), ...aliases.anchored]);
+      const conditions = whereClause([...rowsToChange(action, row, aliases), ...aliases.anchored(row)]);
       return sql`select ${columnsOf(row, key)} from ${source} ${id(row)}${conditions}`;
     });
     // A row that changes meanwhile is written only if it still satisfies the conditions on its own columns.

@@ -203,7 +203,7 @@ describe('the form of a query', () => {
   test('reads the rows of each table by a CTE where they are not', () => {
     const apart = within({ author: by('id'), book: by('id', 2), note: reference });
     expect(textOf(ROOTS['limits at two levels']!, apart)).toMatchInlineSnapshot(
-      `"with "gathered t10" as materialized (select "t10".* from "public"."author" "t10" order by "t10"."id" limit 2), "gathered t11" as materialized (select "t11".* from "public"."book" "t11" where exists (select 1 from "gathered t10" "t10" where "t11"."author_id" = "t10"."id")), "gathered t12" as materialized (select "t12".* from "public"."note" "t12" where exists (select 1 from "gathered t11" "t11" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id")), "anchor" as materialized (select true as "is there") select "answer".* from "anchor" cross join lateral (select '[' || coalesce(string_agg('{"id":' || "t10"."id"::text || ',"books":[' || coalesce((select string_agg('{"id":' || "t11"."id"::text || ',"notes":[' || coalesce((select string_agg("t13"."json", ',') from (select '{"body":' || to_json("t12"."body")::text || '}' as "json" from "gathered t12" "t12" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id" order by "t12"."body") "t13"), '') || ']}', ',') from (select "t11".* from "gathered t11" "t11" where "t11"."author_id" = "t10"."id" order by "t11"."id" limit 1) "t11"), '') || ']}', ','), '') || ']' from (select "t10".* from "gathered t10" "t10" where "anchor"."is there" order by "t10"."id" limit 2) "t10") "answer""`,
+      `"with "gathered t10" as materialized (select "t10".* from "public"."author" "t10" order by "t10"."id" limit 2), "gathered t11" as materialized (select "t11".* from "public"."book" "t11" where exists (select 1 from "gathered t10" "t10" where "t11"."author_id" = "t10"."id")), "gathered t12" as materialized (select "t12".* from "public"."note" "t12" where exists (select 1 from "gathered t11" "t11" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id")), "anchor" as materialized (select true as "is there") select "answer".* from "anchor" cross join lateral (select '[' || coalesce(string_agg('{"id":' || "t10"."id"::text || ',"books":[' || coalesce((select string_agg('{"id":' || "t11"."id"::text || ',"notes":[' || coalesce((select string_agg("t13"."json", ',') from (select '{"body":' || to_json("t12"."body")::text || '}' as "json" from "gathered t12" "t12" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id" order by "t12"."body") "t13"), '') || ']}', ',') from (select "t11".* from "gathered t11" "t11" where "t11"."author_id" = "t10"."id" order by "t11"."id" limit 1) "t11"), '') || ']}', ','), '') || ']' from (select "t10".* from "gathered t10" "t10" where ("anchor"."is there" or ("t10" is null) is null) order by "t10"."id" limit 2) "t10") "answer""`,
     );
   });
 });
@@ -241,6 +241,38 @@ describe('Citus cannot plan', () => {
     }
     expect(textOf(withBooks(idIs('id', '1')), colocated)).not.toContain('is true');
     expect(textOf(withBooks(TRUE), null)).not.toContain('is true');
+  });
+
+  test('an outer join beside a column of a row outside that only equals a column with the value', () => {
+    const bookOne = { where: compare('author_id', '_eq', constant('1')) };
+    const noteOne = { where: compare('author_id', '_eq', constant('1')) };
+    const withNotes = (of: object) =>
+      rows(
+        'author',
+        [array('books', books, [int('id'), array('notes', notes, [text('body')], noteOne)], of)],
+        {
+          where: compare('id', '_eq', constant('1')),
+        },
+      );
+    const derived = /\("t\d+"\."author_id" = \$\d+::"pg_catalog"\."int4"\) is true/;
+    expect(textOf(withNotes({}), colocated)).toMatch(derived);
+    expect(textOf(withNotes(bookOne), colocated)).not.toContain('is true');
+  });
+
+  test('an outer join beside two values of one column, one of which all members of a disjunction have', () => {
+    const idIs = (id: string) => compare('id', '_eq', constant(id));
+    const named = (name: string) => and(idIs('1'), compare('name', '_eq', constant(name)));
+    const root = rows('author', [int('id'), allNotes], {
+      where: and({ kind: 'or', any: [named('a'), named('b')] }, idIs('2')),
+    });
+    expect(textOf(root, colocated)).toMatch(/\("t\d+"\."id" = \$\d+::"pg_catalog"\."int4"\) is true/);
+  });
+
+  test('an outer join of gathered rows beside a view, unless each condition is about a row', () => {
+    const apart = within({ author: { kind: 'view' }, book: by('id'), note: null });
+    expect(textOf(ROOTS['no row, in the order of an object']!, apart)).toMatch(
+      /where \("anchor"\."is there" or \("t\d+" is null\) is null\)/,
+    );
   });
 
   test('rows on the shards beside gathered ones: each query that a cluster distributes by itself is a CTE', () => {

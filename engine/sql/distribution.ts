@@ -26,7 +26,7 @@ export type Composed = {
 /** The forms, and which reads each can serve. The first that fits is taken. */
 const FORMS: readonly { readonly form: Form; readonly fits: (reads: Reads) => boolean }[] = [
   // No table is distributed: a query as on any Postgres.
-  { form: 'plain', fits: (reads) => !reads.some(isSharded) },
+  { form: 'local', fits: (reads) => !reads.some(isSharded) },
   // Every row is on the shard of the row that it belongs to, so that each shard can answer for its rows: a query of one tenant is sent to
   // its shard whole.
   { form: 'pushed', fits: (reads) => reads.arePushable },

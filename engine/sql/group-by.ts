@@ -22,7 +22,7 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
     key: field.alias,
     value: fieldPieces(field, groups, row, aliases),
   }));
-  const where = whereClause([...aliases.anchored, condition(groups.where, scope)]);
+  const where = whereClause([...aliases.anchored(row), condition(groups.where, scope)]);
   // A condition on groups has no columns of a row outside aggregates.
   const having = groups.having.kind === 'false' ? sql`false` : condition(groups.having, scope);
   if (!isTrue(having)) aliases.cut();

@@ -228,7 +228,7 @@ function answerQuery(
       row,
       source: isNumbered ? numbered(rows, aliases.readsRow(row)) : sql`unnest(${rows})`,
     });
-    return sql`select ${json} from ${source} ${id(row)}${joins.clauses()}${whereClause(aliases.anchored)}${having}`;
+    return sql`select ${json} from ${source} ${id(row)}${joins.clauses()}${whereClause(aliases.anchored(row))}${having}`;
   });
   return withRows(gathered, query);
 }

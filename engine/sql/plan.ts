@@ -88,6 +88,8 @@ export type PreparedStatement = Statement & {
   readonly errorPath: ErrorPath;
   /** True when the session must be set before it runs, for code of the database that may read it. */
   readonly needsSession: boolean;
+  /** True when the source is a Citus cluster. */
+  readonly isOnCluster: boolean;
 } & StatementLimits;
 
 /** The limits of a role for each of its statements. */
@@ -433,6 +435,7 @@ function finishMutation(
     forMany: null,
     errorPath,
     needsSession: options.reactionTo(source, isSingle ? table : null) === 'during',
+    isOnCluster: options.clusterOf(source) !== null,
     ...options.limits,
   };
   const statement = compile(write);
@@ -480,7 +483,7 @@ function finishQueries(
     mayShare: isRepeatable && mayShare(source, options),
   };
   // A cluster joins no table of its own to rows of a request laterally.
-  const isLocal = roots.every(({ form }) => form === 'plain');
+  const isLocal = roots.every(({ form }) => form === 'plain' || form === 'local');
   const isShared = operation === 'subscription' && statement.parameters.length > 0 && isLocal;
   return {
     ...statement,
@@ -493,6 +496,7 @@ function finishQueries(
     answer: null,
     errorPath: [],
     needsSession: reactionTo(source, null) !== null,
+    isOnCluster: options.clusterOf(source) !== null,
     ...limits,
   };
 }

@@ -68,7 +68,7 @@ export function filteredTable(
     : { joins: [], conditions: [filtered(select.where, scope)] };
   const mayBeNull = select.from !== undefined && 'mayBeNull' in select.from;
   const conditions = [
-    ...(correlate ? [correlate(row)] : aliases.anchored),
+    ...(correlate ? [correlate(row)] : aliases.anchored(row)),
     ...(mayBeNull ? [isThere(row)] : []),
     ...found.conditions,
   ];

@@ -49,7 +49,7 @@ export function rowQuery(select: Select, aliases: Aliases): Fragment {
   const json = rowJson(select.fields, row, joins);
   const found = joined(select.where, scope);
   const where = whereClause([
-    ...aliases.anchored,
+    ...aliases.anchored(row),
     ...(select.from ? [isThere(row)] : []),
     ...found.conditions,
   ]);

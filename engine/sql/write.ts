@@ -4,7 +4,7 @@ import { arrayOf, builtinType } from '../catalog/types.ts';
 import { isColumnwise } from '../plan/insert-pieces.ts';
 import type { Assignment, Delete, Insert, OnConflict, Update } from '../plan/mutation-types.ts';
 import type { Leaf } from '../resolve/predicate.ts';
-import { allOf, condition, matches, whereClause } from './bool-exp.ts';
+import { allOf, condition, filtered, matches, whereClause } from './bool-exp.ts';
 import {
   catalogued,
   comma,
@@ -39,7 +39,7 @@ export function changeOf(action: Update | Delete, row: string, conditions: reado
 
 /** Returns the conditions on the rows that an update or a delete changes. */
 export function rowsToChange(action: Update | Delete, row: string, aliases: Aliases): readonly Fragment[] {
-  return [condition(action.where, rowScope(row, aliases)), ...reachedBy(action, row, aliases)];
+  return [filtered(action.where, rowScope(row, aliases)), ...reachedBy(action, row, aliases)];
 }
 
 function insertStatement(insert: Insert, row: string, aliases: Aliases): Fragment {

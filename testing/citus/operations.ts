@@ -477,6 +477,11 @@ const WRITES: readonly Operation[] = [
     query: `mutation { insert_notes_one(object: {company_id: 1, plan_id: 2, text: "t"}) { text plan { name companies_aggregate { aggregate { count } } } } }`,
   },
   {
+    name: 'a reference table after all rows of one with a foreign key to it',
+    query:
+      'mutation { a: update_companies(where: {}, _inc: {seats: 1}) { affected_rows } b: update_plans_by_pk(pk_columns: {id: 3}, _set: {name: "third"}) { name } }',
+  },
+  {
     name: 'several mutations, one of which fails',
     query: `mutation { a: insert_companies_one(object: {id: 1020, name: "rolled back"}) { id } b: insert_campaigns_one(object: {company_id: 999999, name: "no company"}) { id } }`,
   },
