@@ -5,7 +5,9 @@
  *  (testing/citus/failures.ts).
  *  In: the folder with the cluster (--shared), --workers 2,4 for the numbers of workers (0: no comparison); --seed S --world W --worlds N
  *  --tenants N for other worlds; --failures N for failures of N seconds (0: none); --cases N for N
- *  classes of conformance cases (0: none, or all), --only RE for those with such names.
+ *  classes of conformance cases (0: none, or all), --only RE for those with such names; --schemas 0 for no
+ *  comparison with a cluster that is sharded by schema; --load FILE to measure requests with many tenants
+ *  (testing/citus/load.ts), and write the figures to FILE.
  *  `npm run citus -- --worlds 0 --tenants 32 --failures 0 --cases 0` sends 5,000 requests of tenants, `npm run citus -- --workers 0 --failures 30` has
  *  failures only.
  *  Out: what fails or differs, `N passed, N failed`, --out JSON. */
@@ -18,10 +20,12 @@ import { Cluster } from '../testing/citus/cluster.ts';
 import { Comparison } from '../testing/citus/comparison.ts';
 import { conformance } from '../testing/citus/conformance/conformance.ts';
 import { failures } from '../testing/citus/failures.ts';
+import { load } from '../testing/citus/load.ts';
 import { OPERATIONS } from '../testing/citus/operations.ts';
 import { randomWorlds } from '../testing/citus/random.ts';
 import { tenantWorlds } from '../testing/citus/tenants.ts';
 import type { Servers } from '../testing/citus/worlds.ts';
+import { writeRecord } from './record.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -34,9 +38,13 @@ const { values: options } = parseArgs({
     failures: { type: 'string', default: '2' },
     cases: { type: 'string', default: '10' },
     only: { type: 'string' },
+    schemas: { type: 'string', default: '1' },
+    load: { type: 'string' },
     out: { type: 'string' },
   },
 });
+/** The most that a request of a tenant may cost, as a multiple of pgbench and of the engine over a plain Postgres. */
+const MOST_RATIO = 1.3;
 const cluster = new Cluster(resolve(options.shared, 'citus/citus'));
 const folder = mkdtempSync(join(tmpdir(), 'pergola-citus-'));
 const counts = { passed: 0, failed: 0 };
@@ -44,7 +52,9 @@ const began = performance.now();
 const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
 try {
   for (const workers of options.workers.split(',').filter((each) => each !== '0')) await compare(workers);
+  if (options.schemas !== '0') await compareSchemas();
   if (options.cases !== '0') await compareCases();
+  if (options.load !== undefined) await measureLoad(options.load);
   if (options.failures !== '0') await fail();
 } finally {
   cluster.clean();
@@ -63,19 +73,30 @@ function seconds(): number {
 async function compare(workers: string): Promise<void> {
   cluster.restart(workers);
   const servers = { citusUrl: cluster.url, postgresUrl: postgres.url };
-  const comparison = new Comparison(servers);
+  await compareOperations(workers, new Comparison(servers));
+  console.log(`${workers} workers: ${OPERATIONS.length} operations, ${seconds()} s`);
+  await compareWorlds(workers, servers);
+  await compareTenants(workers, servers);
+}
+
+async function compareOperations(where: string, comparison: Comparison): Promise<void> {
   try {
     await comparison.open();
     for await (const { name, problem } of comparison.run()) {
       counts[problem === null ? 'passed' : 'failed'] += 1;
-      if (problem !== null) console.log(`FAIL ${name} (${workers} workers): ${problem}`);
+      if (problem !== null) console.log(`FAIL ${name} (${where} workers): ${problem}`);
     }
   } finally {
     await comparison.close();
   }
-  console.log(`${workers} workers: ${OPERATIONS.length} operations, ${seconds()} s`);
-  await compareWorlds(workers, servers);
-  await compareTenants(workers, servers);
+}
+
+/** Compares the operations with a cluster each schema of which is one shard. */
+async function compareSchemas(): Promise<void> {
+  cluster.restart('2');
+  const servers = { citusUrl: cluster.url, postgresUrl: postgres.url };
+  await compareOperations('by schema, 2', new Comparison(servers, 'by schema'));
+  console.log(`by schema: ${OPERATIONS.length} operations, ${seconds()} s`);
 }
 
 async function compareWorlds(workers: string, servers: Servers): Promise<void> {
@@ -145,6 +166,22 @@ async function compareCases(): Promise<void> {
   console.log(
     `conformance cases: ${alike.size} alike, ${refused.size} refused by the engine, ${notAllowed.size} not allowed by Citus, ${problems.size} differ, ${seconds()} s`,
   );
+}
+
+/** Measures requests with many tenants, and writes the figures to a file. */
+async function measureLoad(file: string): Promise<void> {
+  cluster.restart('2');
+  const figures = await load(cluster, postgres.url, folder);
+  writeRecord(file, figures);
+  for (const [name, figure] of Object.entries(figures)) {
+    const { isOfTenant, ratio, pgbench, engine, cluster: ofStatements, added } = figure;
+    const isTooMuch = isOfTenant && ratio > MOST_RATIO;
+    counts[isTooMuch ? 'failed' : 'passed'] += 1;
+    const texts = [pgbench, engine, ofStatements, added].map((each) => each.toFixed(3));
+    console.log(
+      `${isTooMuch ? 'FAIL ' : ''}${name}: ${ratio.toFixed(2)} ×; ms of pgbench, engine, cluster, added on Postgres: ${texts.join(', ')}`,
+    );
+  }
 }
 
 /** Lets clients read and write while a worker fails and while another is added. */

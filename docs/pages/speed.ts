@@ -7,6 +7,7 @@ import type { FiguresOfPages } from '../../.ci/page-speed.ts';
 import type { Recorded } from '../../.ci/record.ts';
 import type { Pause } from '../../.ci/stalls.ts';
 import type { Step } from '../../engine/bench/step.ts';
+import type { LoadFigure } from '../../testing/citus/load.ts';
 import { geometricMean, type Results } from '../../testing/speed/verdict.ts';
 import { page, table } from './markdown.ts';
 
@@ -29,6 +30,7 @@ export function speedPage(): string {
     section('docs/speed/pauses.json', pauses),
     section('docs/speed/pages.json', pages),
     section('docs/speed/scale.json', scale),
+    section('docs/speed/citus.json', citus),
     section('docs/speed/operator-requests.json', operatorRequests),
   ];
   return page('Speed and size', INTRODUCTION, ...sections.flat());
@@ -138,6 +140,25 @@ serving process alone, as a multiple of that of a server written by hand, median
 that assemble JSON in JavaScript save Postgres work that is not in these figures: with three levels, Mercurius needed 1308 µs of Postgres and
 PostGraphile 2608, where the engine needed 2949.`,
     table(['query', ...names.map((name) => `${name} ×`)], rows),
+  ];
+}
+
+function citus(recorded: Recorded<Readonly<Record<string, LoadFigure>>>): readonly string[] {
+  const rows = Object.entries(recorded.figures).map(([name, { ratio, pgbench, engine, cluster, added }]) => [
+    name,
+    ratio.toFixed(2),
+    ...[engine, cluster, pgbench, added].map((each) => each.toFixed(2)),
+  ]);
+  const command =
+    'npm run citus -- --workers 0 --schemas 0 --cases 0 --failures 0 --load docs/speed/citus.json';
+  return [
+    '## Over a Citus cluster',
+    measured(recorded, command),
+    `Milliseconds of CPU of one request, with 10,000 tenants on two workers and four clients, the medians of alternating rounds. The coordinator and the
+workers run the same statement for \`pgbench -M prepared\`. What the engine adds on a plain Postgres is its CPU and that of Postgres, without that of Postgres for
+the same statement of pgbench. × is the engine and the cluster, as a multiple of pgbench and of what is added on a plain Postgres; for a request of a tenant it
+may be 1.3.`,
+    table(['request', '×', 'engine', 'cluster', 'pgbench', 'added on Postgres'], rows),
   ];
 }
 

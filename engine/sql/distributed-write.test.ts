@@ -228,6 +228,15 @@ test('the shards of a write are those of one condition on the distribution colum
   );
 });
 
+test('two values of a column exclude no shard of a table that is on one', () => {
+  const oneShard = () => ({ kind: 'single-shard', colocation: 1 }) as const;
+  const action = ACTIONS['a delete of one row of two keys']!;
+  const { text } = compile(mutationQuery(action, OUTPUTS['a count']!, false, oneShard).write);
+  expect(text).toMatch(
+    /"id" = \$1::"pg_catalog"\."int4" and \("t0"\."id" = \$2::"pg_catalog"\."int4"\) is true/,
+  );
+});
+
 test('the keys of rows that are found over a relationship are read before the rows are written', () => {
   expect(textOf(ACTIONS['an update over a relationship and a key']!)).toMatchInlineSnapshot(
     `"with "keys" as materialized (with "gathered t5" as materialized (select "t5".* from "public"."book" "t5" where "t5"."id" = $1::"pg_catalog"."int4"), "gathered t6" as materialized (select "t6".* from "public"."author" "t6" where "t6"."name" = $2::"pg_catalog"."varchar" and exists (select 1 from "gathered t5" "t5" where "t6"."id" = "t5"."author_id")), "anchor" as materialized (select true as "is there") select "answer".* from "anchor" cross join lateral (select "t5"."id" from "gathered t5" "t5" where "t5"."id" = $1::"pg_catalog"."int4" and exists (select 1 from "gathered t6" "t6" where "t6"."id" = "t5"."author_id" and "t6"."name" = $2::"pg_catalog"."varchar") and ("anchor"."is there" or ("t5" is null) is null)) "answer"), "written" as (update "public"."book" "t0" set "pages" = $3::"pg_catalog"."int4" where "t0"."id" = $1::"pg_catalog"."int4" and ("t0"."id") in (select "keys"."id" from "keys") returning row("t0".*)::"public"."book" as "whole row") select '{"n":' || count(*)::text || '}' from (select "whole row", ("whole row").* from "written") "t7""`,

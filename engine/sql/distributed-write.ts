@@ -6,7 +6,7 @@ import type { Delete, Insert, Update } from '../plan/mutation-types.ts';
 import type { RowsDistribution } from '../resolve/distributions.ts';
 import { conjuncts, isAbout, isOwn, ownPart } from '../resolve/own-part.ts';
 import type { Predicate } from '../resolve/predicate.ts';
-import { condition, whereClause } from './bool-exp.ts';
+import { condition, conjunctsForCluster, whereClause } from './bool-exp.ts';
 import { checkOf, conflictCheckOf } from './check.ts';
 import { type Composed, type DistributionOf, distributed, withRows } from './distribution.ts';
 import { comma, empty, type Fragment, id, join, qualified, sql } from './fragment.ts';
@@ -107,9 +107,11 @@ function ownConditions(
   target: string,
   aliases: Aliases,
 ): readonly Fragment[] {
-  const column = distribution?.kind === 'distributed' ? distribution.column : null;
+  // On one shard, no column chooses it, and two values of any column exclude it.
+  if (distribution?.kind !== 'distributed') return conjunctsForCluster(where, rowScope(target, aliases));
+  const { column } = distribution;
   const all = conjuncts(where);
-  const about = all.filter((each) => column !== null && isAbout(each, column));
+  const about = all.filter((each) => isAbout(each, column));
   const chosen =
     about.find((each) => each.kind === 'compare' && each.operator === '_eq') ??
     about.find((each) => each.kind === 'compare' && each.operator === '_in');

@@ -1,8 +1,9 @@
 /** The Citus cluster of ../shared/citus, and the failures of its workers. In: the program that runs it. Out: its URL, and methods that add, kill,
  *  freeze and start workers by their number. Not here: what is sent meanwhile (failures.ts). */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { childrenOf } from './processor-time.ts';
 
 /** A folder and a port that no other cluster of the machine uses. */
 const DEFAULTS = { CITUS_HOME: '/tmp/pergola-citus', CITUS_PORT: '7461' };
@@ -59,6 +60,25 @@ export class Cluster {
     return port - Number(this.#environment['CITUS_PORT']);
   }
 
+  /** Returns the process of the first server of each machine, that of the coordinator first. */
+  postmasters(): readonly number[] {
+    const pids: number[] = [];
+    for (let node = 0; ; node++) {
+      const pid = this.#postmaster(node);
+      if (pid === null) return pids;
+      pids.push(pid);
+    }
+  }
+
+  #postmaster(node: number): number | null {
+    try {
+      const file = join(this.#environment['CITUS_HOME']!, `node-${node}`, 'postmaster.pid');
+      return Number(readFileSync(file, 'utf8').split('\n')[0]);
+    } catch {
+      return null;
+    }
+  }
+
   #run(...args: readonly string[]): string {
     return execFileSync(this.#program, args, {
       env: this.#environment,
@@ -69,8 +89,8 @@ export class Cluster {
 
   /** Sends a signal to the postmaster of a worker first, so that it starts no process afterwards, and then to its children. */
   #signal(worker: number, signal: NodeJS.Signals): void {
-    const file = join(this.#environment['CITUS_HOME']!, `node-${worker}`, 'postmaster.pid');
-    const postmaster = Number(readFileSync(file, 'utf8').split('\n')[0]);
+    const postmaster = this.#postmaster(worker);
+    if (postmaster === null) throw new Error(`worker ${worker} has not started`);
     const children = childrenOf(postmaster);
     for (const pid of [postmaster, ...children]) {
       try {
@@ -79,22 +99,5 @@ export class Cluster {
         // The process has ended meanwhile.
       }
     }
-  }
-}
-
-function childrenOf(parent: number): readonly number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => parentOf(pid) === parent);
-}
-
-function parentOf(pid: number): number | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program is in parentheses and may contain spaces.
-    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]);
-  } catch {
-    return null;
   }
 }

@@ -31,6 +31,17 @@ select create_distributed_table('visits', 'id', colocate_with => 'none');
 select citus_schema_distribute('billing');
 `;
 
+/** The schema of a tenant in a cluster that is sharded by schema. */
+export const TENANT_SCHEMA = 'tenant_1';
+
+/** Statements before the tables are created: each schema is one shard, and names without a schema are those of the tenant. */
+export const BY_SCHEMA = `
+set citus.enable_schema_based_sharding to on;
+create schema ${TENANT_SCHEMA};
+do $$ begin execute format('alter database %I set search_path to ${TENANT_SCHEMA}, public', current_database()); end $$;
+set search_path to ${TENANT_SCHEMA}, public;
+`;
+
 /** Foreign keys, which Citus accepts only between tables that are distributed already; the tables of the schema that is one shard; and the
  *  functions, which Citus creates on the workers, too. */
 export const AFTER_DISTRIBUTION = `
@@ -64,6 +75,19 @@ insert into notes (id, company_id, plan_id, text) select n, 1 + n % 30, 1 + n % 
 insert into billing.invoices (id, company_id, total) select n, 1 + n % 30, n * 3 from generate_series(1, 60) n;
 insert into billing.lines (id, invoice_id, text) select n, 1 + n % 60, 'line ' || n from generate_series(1, 120) n;
 `;
+
+/** The tables, each after those that it refers to. */
+export const TABLES_WITH_ROWS: readonly string[] = [
+  'plans',
+  'companies',
+  'campaigns',
+  'ads',
+  'clicks',
+  'visits',
+  'notes',
+  'billing.invoices',
+  'billing.lines',
+];
 
 /** The view among the tables. */
 export const VIEW = 'running_campaigns';
