@@ -60,6 +60,7 @@ export function Log({ session, triggers, label, all, options, chosen, status, st
           label="Log"
           columns={columns}
           rows={rows}
+          most={rows.length}
           keyOf={({ id }) => id}
           detailsOf={(row) => detailsOf(row, start)}
           empty="The log has no such entry."

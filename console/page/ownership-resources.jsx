@@ -1,15 +1,11 @@
 /** The resources that own objects, those that are not served as they are written, and the objects without an owner.
  *  In: `get_ownership`. Not here: what is opened (ownership-owned.jsx). */
-import { useState } from 'react';
 import { dayAndTime } from './chart.jsx';
 import { Grid } from './grid.jsx';
 import { printedKey } from './object-key.js';
 import { Definition, Owned } from './ownership-owned.jsx';
 import { Problem } from './problem.jsx';
 import { useAnswer } from './use-answer.js';
-
-/** The most rows at first. */
-const MOST_ROWS = 100;
 
 export function Resources({ session, view, setView }) {
   const { answer, problem } = useAnswer(session, 'get_ownership');
@@ -28,7 +24,8 @@ export function Resources({ session, view, setView }) {
       {answer.unserved.length > 0 && (
         <>
           <h2>Not served as written</h2>
-          <Found
+          <Grid
+            empty={NOT_FOUND}
             label="Not served as written"
             rows={answer.unserved.filter(({ resource }) => isFound(resource, view.find))}
             columns={UNSERVED}
@@ -38,7 +35,8 @@ export function Resources({ session, view, setView }) {
           <h2>Owners</h2>
         </>
       )}
-      <Found
+      <Grid
+        empty={NOT_FOUND}
         label="Resources"
         rows={answer.resources.filter(({ resource }) => isFound(resource, view.find))}
         columns={COLUMNS}
@@ -104,7 +102,8 @@ export function Unowned({ session, view, setView }) {
         does not change them.{count > keys.length && ` The first ${keys.length} are listed.`}
       </p>
       <Find view={view} setView={setView} label="Find an object" />
-      <Found
+      <Grid
+        empty={NOT_FOUND}
         label="Objects"
         rows={keys.filter((key) => isFound(printedKey(key), view.find))}
         columns={[
@@ -135,20 +134,8 @@ export function Find({ view, setView, label }) {
   );
 }
 
-/** A table that shows more rows on request. */
-export function Found({ rows, label, ...grid }) {
-  const [shown, setShown] = useState(MOST_ROWS);
-  return (
-    <>
-      <Grid label={label} rows={rows.slice(0, shown)} empty="Nothing has this name." {...grid} />
-      {rows.length > shown && (
-        <button type="button" className="more" onClick={() => setShown(shown + MOST_ROWS * 5)}>
-          Show more of {rows.length}
-        </button>
-      )}
-    </>
-  );
-}
+/** The text of a list whose rows all have other names. */
+export const NOT_FOUND = 'Nothing has this name.';
 
 export function isFound(text, find) {
   return text.toLowerCase().includes(find.toLowerCase());

@@ -31,7 +31,7 @@ export function Revisions({ session, view, setView }) {
         <VersionField label="From" revisions={revisions} value={from} onChange={choose('from')} />
         <VersionField label="To" revisions={revisions} value={to} onChange={choose('to')} />
       </form>
-      <Comparison session={session} from={from} to={to} />
+      <Comparison key={`${from} ${to}`} session={session} from={from} to={to} />
       {!IS_READ_ONLY && session.access === 'administrator' && (
         <RollBack
           key={from}
@@ -95,8 +95,12 @@ function VersionField({ label, revisions, value, onChange }) {
   );
 }
 
+/** The most objects that are listed at first, so that the page answers at once after a change of the whole document. */
+const MOST_CHANGES = 25;
+
 function Comparison({ session, from, to }) {
   const { answer, problem } = useAnswer(session, 'compare_metadata_revisions', { from, to });
+  const [shown, setShown] = useState(MOST_CHANGES);
   if (!answer || problem) return <Problem text={problem} />;
   if (answer.count === 0) return <p role="status">Both versions have the same objects.</p>;
   return (
@@ -105,9 +109,14 @@ function Comparison({ session, from, to }) {
         {answer.count === 1 ? 'One object differs.' : `${answer.count} objects differ.`}
         {answer.count > answer.changes.length && ` The first ${answer.changes.length} are listed.`}
       </p>
-      {answer.changes.map((change) => (
+      {answer.changes.slice(0, shown).map((change) => (
         <Change key={change.key} of={change} />
       ))}
+      {answer.changes.length > shown && (
+        <button type="button" className="more" onClick={() => setShown(shown + MOST_CHANGES)}>
+          Show more of {answer.changes.length}
+        </button>
+      )}
     </>
   );
 }

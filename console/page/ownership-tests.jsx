@@ -1,8 +1,9 @@
 /** The PermissionTests with their last results, as the operator has recorded them. In: `get_permission_tests`. Not here: what they cover (access-tests.jsx). */
 import { NO_TESTS } from './access-tests.jsx';
 import { dayAndTime } from './chart.jsx';
+import { Grid } from './grid.jsx';
 import { Owned } from './ownership-owned.jsx';
-import { Find, Found, isFound } from './ownership-resources.jsx';
+import { Find, isFound, NOT_FOUND } from './ownership-resources.jsx';
 import { Problem } from './problem.jsx';
 import { isFailed, RESULTS } from './test-words.js';
 import { useAnswer } from './use-answer.js';
@@ -14,7 +15,8 @@ export function Tests({ session, view, setView }) {
   return (
     <>
       <Find view={view} setView={setView} label="Find a test" />
-      <Found
+      <Grid
+        empty={NOT_FOUND}
         label="Tests"
         rows={answer.tests.filter(({ resource }) => isFound(resource, view.find))}
         columns={COLUMNS}

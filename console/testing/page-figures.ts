@@ -5,6 +5,9 @@ import type { Page } from '../../testing/browser.ts';
 import { type ConsoleWorld, EDITOR, fill } from './console.ts';
 import type { ListedPage } from './pages.ts';
 
+/** The limit of the longest task of a page, on a usual machine. */
+export const MOST_TASK_MS = 200;
+
 export type PageFigures = {
   /** The bytes of the files of the console, compressed. */
   readonly bytes: number;

@@ -32,7 +32,11 @@ export function pagesOf({ roles: [role, other], table: { schema, name } }: World
     { title: 'Ownership', path: 'ownership', isShown: IS_READ },
     { title: 'Ownership, tests', path: 'ownership?view=tests', isShown: IS_READ },
     { title: 'Ownership, objects without a resource', path: 'ownership?view=unowned', isShown: HAS_TABLE },
-    { title: 'Ownership, versions', path: 'ownership?view=revisions', isShown: `${IS_READ} && ${HAS_TABLE}` },
+    {
+      title: 'Ownership, versions',
+      path: 'ownership?view=revisions',
+      isShown: `${IS_READ} && document.querySelector('main .change, main [role=status]')`,
+    },
     { title: 'Activity', path: 'activity', isShown: `document.querySelectorAll('.chart').length === 6` },
     ...['events', 'scheduled', 'actions', 'subscriptions', 'usage'].map((view) => ({
       title: `Activity, ${view}`,
