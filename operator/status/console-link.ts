@@ -56,8 +56,15 @@ export function deliveryLinkOf(
   return linkTo(consoleUrl, 'activity', { view: 'scheduled', source: 'declared', name });
 }
 
-/** Returns the link of a condition of the Engine itself: what is inconsistent, or what waits, is held back or refused. Undefined when there is
- *  nothing to look at. */
+/** The reasons of an Engine without a page: the operator cannot send requests to the engine, because of the Engine resource or a Secret. */
+const OF_ENGINE_RESOURCE: ReadonlySet<Reason> = new Set([
+  'DependencyNotReady',
+  'InvalidSpec',
+  'SecretNotFound',
+]);
+
+/** Returns the link of a condition of the Engine itself: what is inconsistent, what waits, is held back or refused, or what another operator writes as
+ *  well. Undefined when there is nothing to look at. */
 export function engineLinkOf(
   { spec }: CustomResource,
   { type, status, reason }: Pick<Condition, 'type' | 'status' | 'reason'>,
@@ -65,12 +72,13 @@ export function engineLinkOf(
 ): string | undefined {
   const { consoleUrl } = spec as { readonly consoleUrl?: string };
   if (type === 'MetadataConsistent') return status === 'False' ? linkTo(consoleUrl, 'model') : undefined;
-  if (!OF_PROGRESS.has(type) || WITHOUT_PAGE.has(reason)) return undefined;
+  if (!OF_OBJECTS.has(type) || WITHOUT_PAGE.has(reason) || OF_ENGINE_RESOURCE.has(reason)) return undefined;
   if (reason === 'TestFailed') return linkTo(consoleUrl, 'ownership', { view: 'tests' });
-  return notReady > 0 || OF_OWNERSHIP.has(reason) ? linkTo(consoleUrl, 'ownership') : undefined;
+  return notReady > 0 || reason !== 'Applied' ? linkTo(consoleUrl, 'ownership') : undefined;
 }
 
-const OF_PROGRESS: ReadonlySet<Condition['type']> = new Set(['Ready', 'Reconciling', 'Stalled']);
+/** The types of conditions of an Engine that are about all of its objects. */
+const OF_OBJECTS: ReadonlySet<Condition['type']> = new Set(['Ready', 'Reconciling', 'Stalled', 'Contested']);
 
 /** Returns the address of a page; undefined without a console, and when it is too long. */
 function linkTo(

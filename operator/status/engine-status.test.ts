@@ -1,6 +1,7 @@
 /** Tests the status of an Engine. */
 import { expect, test } from 'vitest';
 import { ENGINE_COLUMNS } from '../kinds/kind.ts';
+import { REASONS, type Reason } from '../kinds.ts';
 import { reconcile } from '../pass/reconcile.ts';
 import { EngineProblem } from '../ports/engine-problem.ts';
 import { OPTIONS, permission, resource, table } from '../testing/resources.ts';
@@ -73,6 +74,29 @@ test('an Engine that is paused, waits for its deletion or has a failing test nam
     'Stalled https://api.test/console/ownership?view=tests',
   ]);
 });
+
+/** The reasons of an Engine whose conditions name no page: nothing is wrong, or the engine, which serves the pages, cannot be reached: it does not
+ *  answer or is busy, the Engine has a mistake, or lacks a Secret or another object. */
+const WITHOUT_PAGE: readonly Reason[] = [
+  ...(['Applied', 'Applying', 'EngineUnreachable', 'EngineRejectedCredentials'] as const),
+  ...(['DependencyNotReady', 'InvalidSpec', 'SecretNotFound'] as const),
+];
+
+test.each(Object.keys(REASONS) as Reason[])(
+  'every condition of an Engine about its objects with the reason %s names a page, and that another operator writes them, too',
+  async (reason) => {
+    const cr = { ...engine, spec: { ...engine.spec, consoleUrl: 'https://api.test/console' } };
+    const rivals = [{ lease: 'other/pergola', identity: 'pod-7', seenTime: '2025-06-01T12:00:00Z' }];
+    const report = await reconcile(new ScriptedPorts(), OPTIONS);
+    const { conditions } = engineStatusOf(cr, report, context, { problem: { reason, message: 'm' }, rivals });
+    const linked = conditions.filter(({ message }) => message.includes('; see https://api.test/console/'));
+    const types = conditions.map(({ type }) => type);
+    expect(types).toEqual(expect.arrayContaining(['Ready', 'Reachable', 'MetadataConsistent', 'Contested']));
+    // The engine answers, and every object is consistent.
+    const expected = types.filter((type) => !['Reachable', 'MetadataConsistent'].includes(type));
+    expect(linked.map(({ type }) => type)).toEqual(WITHOUT_PAGE.includes(reason) ? ['Contested'] : expected);
+  },
+);
 
 test.each([1, 2, 5])('the column and the message of an Engine count the same %i resources', async (count) => {
   const permissions = Array.from({ length: 3 }, (_, i) => ({
