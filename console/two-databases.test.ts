@@ -115,6 +115,8 @@ describe.skipIf(!HAS_BROWSER)(`two databases${REASON}`, { timeout: TIMEOUT_MS },
       ];
       expect(distinct(withHidden.requests)).toEqual(distinct(without.requests));
       expect(withHidden.requests.length).toBeGreaterThan(0);
+      // It does not try what only others may do.
+      expect(withHidden.requests.filter(({ path: to }) => to.startsWith('/v1/metadata'))).toEqual([]);
       // The editor of Explore writes its example a little later.
       if (path !== '') expect(withHidden.text).toBe(without.text);
       expect(JSON.stringify(withHidden)).not.toContain('hidden');
