@@ -102,6 +102,14 @@ export function columnsIn({ row, where, order }) {
   return { columns, relationships };
 }
 
+/** Returns the columns, which a schema sorts by their names, with those of `names` first, in this order: the columns of the table, or those of its key where
+ *  the session may not know more. */
+export function inOrder(columns, names) {
+  const at = new Map(names.map((name, i) => [name, i]));
+  const rank = ({ name }) => at.get(name) ?? names.length;
+  return columns.toSorted((a, b) => rank(a) - rank(b));
+}
+
 /** Returns the values for ascending and descending order, whose names are in capital letters in some naming conventions; undefined without them. */
 function directionsIn(values) {
   const [asc, desc] = ['asc', 'desc'].map(

@@ -8,10 +8,10 @@ import { Exports } from './data-exports.jsx';
 import { Filters } from './data-filters.jsx';
 import { PAGE_ROWS, rowsQuery } from './data-query.js';
 import { Rows } from './data-rows.jsx';
-import { COLUMNS_QUERY, columnsIn, namespacesQuery, TABLES_QUERY, tablesIn } from './data-schema.js';
+import { COLUMNS_QUERY, columnsIn, inOrder, namespacesQuery, TABLES_QUERY, tablesIn } from './data-schema.js';
 import { linkTo, NOTHING, useView } from './data-view.js';
-import { useMasked } from './use-masked.js';
 import { useQuery } from './use-query.js';
+import { useReadAccess } from './use-read-access.js';
 import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
 
 export function Data({ session, onSignOut }) {
@@ -87,7 +87,7 @@ function Target({ session, headers, role, table, tables, view, setView }) {
   const field = view.through && source.columns?.relationships.find(({ name }) => name === view.through.field);
   const target = view.through ? field : table;
   const { columns, problem } = useColumns(session, headers, target);
-  const masked = useMasked(session, role, target);
+  const access = useReadAccess(session, role, target);
   const isMissing = view.through && source.columns && (!field || !table.byKey);
   return (
     <>
@@ -102,10 +102,10 @@ function Target({ session, headers, role, table, tables, view, setView }) {
           {problem || source.problem || `The role cannot follow ${view.through.field}.`}
         </p>
       )}
-      {columns && target && (
+      {columns && target && access && (
         <Page
           key={JSON.stringify(view.through)}
-          {...{ session, headers, table, tables, target, masked, view, setView, ...columns }}
+          {...{ session, headers, table, tables, target, view, setView, ...access, ...columns }}
         />
       )}
     </>
@@ -122,11 +122,12 @@ function useColumns(session, headers, field) {
   return { columns, problem };
 }
 
-function Page({ session, headers, table, tables, target, masked, relationships, view, setView, ...given }) {
+function Page({ session, headers, table, tables, target, view, setView, ...given }) {
+  const { masked, fields, relationships } = given;
   const { filters, order, page } = view;
   const own = tables.find(({ rowType, byKey }) => rowType === target.rowType && byKey);
   const keys = [...(own?.byKey.args.keys() ?? [])];
-  const columns = keysFirst(given.columns, keys);
+  const columns = inOrder(given.columns, fields.length > 0 ? fields : keys);
   const through = view.through && { ...view.through, byKey: table.byKey, field: target };
   const { question, rowsIn } = rowsQuery({ table, columns, through, filters, order, page });
   const { data, problem, isRunning, tookMs, cancel, run } = useQuery(
@@ -200,12 +201,6 @@ function Paging({ page, rows, onPage }) {
       </button>
     </>
   );
-}
-
-/** Returns the columns in the order of the schema, which is that of their names, after those of the key. */
-function keysFirst(columns, keys) {
-  const isKey = ({ name }) => keys.includes(name);
-  return [...columns.filter(isKey), ...columns.filter((column) => !isKey(column))];
 }
 
 function statusOf(rows, page, tookMs) {

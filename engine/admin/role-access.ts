@@ -71,6 +71,9 @@ function printSelect(access: SelectAccess, table: ResolvedTable): object {
   const masked = [...access.cells.columns.keys()];
   return {
     columns: [...access.columns],
+    fields: table.columns
+      .filter(({ name }) => access.columns.has(name))
+      .map(({ graphqlName }) => graphqlName),
     masked_columns: masked,
     masked_fields: [
       ...masked.map((name) => table.columnByName.get(name)!.graphqlName),

@@ -183,11 +183,16 @@ test('masked columns have their names in GraphQL, and a type limits the answer t
   expect(body.tables).toMatchObject([
     {
       table: { name: 'book' },
-      select: { masked_columns: ['title', 'price'], masked_fields: ['heading', 'price'] },
+      select: {
+        ...{ columns: ['id', 'title', 'price'], fields: ['id', 'heading', 'price'] },
+        ...{ masked_columns: ['title', 'price'], masked_fields: ['heading', 'price'] },
+      },
     },
   ]);
   const { body: own } = await engine.admin<Answer>('get_role_access', { role: 'bob', type: 'Volume' });
   expect(own.tables).toMatchObject([{ select: { masked_columns: [], masked_fields: [] } }]);
+  const { body: fewer } = await engine.admin<Answer>('get_role_access', { role: 'ann', type: 'Volume' });
+  expect(fewer.tables).toMatchObject([{ select: { fields: ['id'] } }]);
   const { body: none } = await engine.admin<Answer>('get_role_access', { role: 'both', type: 'book' });
   expect(none.tables).toEqual([]);
 });
