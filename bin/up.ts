@@ -14,6 +14,7 @@ import { watchOutput } from '../operator/folder/watch-output.ts';
 import { systemClock } from '../operator/pass/clock.ts';
 import type { Report } from '../operator/status/report.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import { writeForConsole } from './up/console-files.ts';
 import { databaseWaitOutput } from './up/database-wait.ts';
 import { ensureDatabases, recreateApp } from './up/databases.ts';
 import { deliveryOutput, logFile } from './up/engine-log.ts';
@@ -203,6 +204,7 @@ async function loop(
     print,
     signal: stop.signal,
   });
+  const writing = writeForConsole({ address, folder: options.folder, print, signal: stop.signal });
   await follow(
     { engine: engineClient(address), source, sink: source, clock: systemClock },
     {
@@ -220,6 +222,6 @@ async function loop(
       },
     },
   );
-  await Promise.all([seeding, looking]);
+  await Promise.all([seeding, looking, writing]);
   return code;
 }

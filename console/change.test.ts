@@ -109,6 +109,34 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       await press(page, 'Try it, without changing anything');
       await page.until(shows('An operator manages this engine'));
       expect(await page.evaluate(shows('Apply to this engine'))).toBe(false);
+      // What pergola up does (bin/up/console-files.ts).
+      const store = (state: object) =>
+        editing.admin('patch_catalog_state', { type: 'console', patch: { pergola_up: state } });
+      await store({ folder: `/home/${'long'.repeat(50)}` });
+      await press(page, 'Try it, without changing anything');
+      await page.until(shows('Write it into the folder'));
+      for (const [width, scheme] of WINDOWS) {
+        await page.resize(width, 900);
+        await page.prefer(scheme);
+        await page.until(`innerWidth === ${width}`);
+        expect(await violations(page)).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+        await page.evaluate(`document.querySelector('[aria-label=Effect]').scrollIntoView()`);
+        await screenshot(page, `change-folder-${width}-${scheme}`);
+      }
+      await press(page, 'Write it into the folder');
+      await page.until(shows('Writing…'));
+      const waiting = async () => {
+        const { body } = await editing.admin('get_catalog_state', { type: 'console' });
+        return (body as { console_state: { pergola_up: { resources?: Record<string, string> } } })
+          .console_state.pergola_up.resources;
+      };
+      await expect.poll(waiting).toBeDefined();
+      const [[name, text]] = Object.entries((await waiting())!) as [[string, string]];
+      expect(name).toMatch(/^[a-z0-9-]+\.yaml$/);
+      expect(text).toContain('kind: TablePermission');
+      await store({ resources: { [name]: null }, written: { [name]: { file: `resources/${name}` } } });
+      await page.until(shows(`Written: resources/${name}. It is applied now.`));
     } finally {
       await editing.close();
     }

@@ -20,7 +20,7 @@ import { startRecorder } from './testing/recorded.ts';
 import { WORLDS } from './testing/worlds.ts';
 
 /** The operations of the pages that change something, each behind a button that only administrators have. */
-const CHANGING = ['patch_metadata', 'pg_redeliver_event', 'rollback_metadata'];
+const CHANGING = ['patch_catalog_state', 'patch_metadata', 'pg_redeliver_event', 'rollback_metadata'];
 /** The operations of the pages that only administrators may perform: their answers have rows, messages, or the whole state. */
 const FOR_ADMINISTRATORS = [
   'get_catalog_state',

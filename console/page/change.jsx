@@ -99,7 +99,11 @@ function Resource({ row, session, known }) {
             )}
           </ul>
         </div>
-        <Effects row={row} spec={spec} isComplete={problems.length === 0} session={session} />
+        <Effects
+          {...{ row, spec, session }}
+          file={{ name: `${name}.yaml`, text }}
+          isComplete={problems.length === 0}
+        />
       </div>
     </div>
   );

@@ -3,11 +3,12 @@
 
 import { effectLines } from '@pergola/operator/effects';
 import { useState } from 'react';
+import { FolderFile } from './folder-file.jsx';
 import { perform } from './requests.js';
 import { editAt, editsOf, fieldOf } from './resource.js';
 import { IS_READ_ONLY } from './session.js';
 
-export function Effects({ row, spec, isComplete, session }) {
+export function Effects({ row, spec, isComplete, session, file }) {
   const [result, setResult] = useState(null);
   const isCurrent = result !== null && result.of === JSON.stringify(spec);
   if (session.access !== 'administrator')
@@ -31,7 +32,7 @@ export function Effects({ row, spec, isComplete, session }) {
           />
         )}
         {isCurrent && result.problems.length === 0 && !IS_READ_ONLY && (
-          <Apply edits={result.edits} isManaged={result.isManaged} session={session} />
+          <Apply {...{ session, file }} edits={result.edits} manager={result.manager} />
         )}
         {result !== null && !isCurrent && <p>The spec has changed since.</p>}
       </div>
@@ -40,9 +41,10 @@ export function Effects({ row, spec, isComplete, session }) {
 }
 
 /** Makes the change where nobody else would: an operator would undo it, or take it for somebody's change by hand. */
-function Apply({ edits, isManaged, session }) {
+function Apply({ edits, manager: { isOperator, folder }, session, file }) {
   const [outcome, setOutcome] = useState('');
-  if (isManaged) return <p>An operator manages this engine: apply the resource to the cluster.</p>;
+  if (folder !== undefined) return <FolderFile key={file.name} {...{ session, folder, file }} />;
+  if (isOperator) return <p>An operator manages this engine: apply the resource to the cluster.</p>;
   const apply = () =>
     perform(session, 'patch_metadata', { put: edits }).then(
       () => setOutcome('Applied. Keep the resource with the files of your API.'),
@@ -72,13 +74,17 @@ function Lines({ title, lines, isProblem = false }) {
   );
 }
 
-/** Resolves to true when an operator writes to this engine. */
-async function isManaged(session) {
-  const { operator_state: state } = await perform(session, 'get_catalog_state', {});
-  return state?.manager !== undefined;
+/** Resolves to what writes to this engine: `isOperator`, and the `folder` of `pergola up`. */
+async function managerOf(session) {
+  const { operator_state: operator, console_state: console } = await perform(
+    session,
+    'get_catalog_state',
+    {},
+  );
+  return { isOperator: operator?.manager !== undefined, folder: console?.pergola_up?.folder };
 }
 
-/** Resolves to `{problems, effects, edits, isManaged}`: lines of text, what would be written, and whether an operator writes here. */
+/** Resolves to `{problems, effects, edits, manager}`: lines of text, what would be written, and what writes here. */
 async function effectsOf(row, spec, session) {
   let edits = [];
   try {
@@ -91,7 +97,7 @@ async function effectsOf(row, spec, session) {
     const others = found.filter((object) => !own.includes(object));
     return {
       edits: put,
-      isManaged: !IS_READ_ONLY && (await isManaged(session)),
+      manager: IS_READ_ONLY ? {} : await managerOf(session),
       problems: own.map(({ key, reason, path }) => {
         const field = fieldOf(
           row,

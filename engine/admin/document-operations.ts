@@ -191,15 +191,13 @@ export const dropInconsistentMetadata: Performer<'drop_inconsistent_metadata'> =
   }
 };
 
-export const getCatalogState: Performer<'get_catalog_state'> = (work) => {
+export const getCatalogState: Performer<'get_catalog_state'> = (work, { type }) => {
   const { cli, console, operator } = work.catalogStates;
-  const body = {
-    id: work.base.id,
-    cli_state: cli,
-    console_state: console,
-    operator_state: operator,
-  };
-  return () => body;
+  const states = { cli_state: cli, console_state: console, operator_state: operator };
+  const { id } = work.base;
+  if (type === undefined) return () => ({ id, ...states });
+  const name = `${type}_state` as const;
+  return () => ({ id, [name]: states[name] });
 };
 
 export const setCatalogState: Performer<'set_catalog_state'> = (work, args) => {

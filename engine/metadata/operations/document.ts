@@ -144,7 +144,11 @@ export const DOCUMENT_OPERATIONS = {
     'Returns the state of this replica: versions, sources, inconsistent objects.',
     {},
   ),
-  get_catalog_state: row('read', 'Returns the state that clients store beside the document.', {}),
+  get_catalog_state: row(
+    'read',
+    'Returns the state that clients store beside the document; with `type` that of one client.',
+    { type: Type.Optional(catalogStateType) },
+  ),
   set_catalog_state: row('client-state', 'Replaces the state that one client stores beside the document.', {
     type: catalogStateType,
     state: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
