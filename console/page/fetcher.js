@@ -28,10 +28,15 @@ export function fetcherFor(viewAs, session, { onProblem, onTime }) {
     if (kind === 'subscription') return subscribe(question, sent, reportDenial);
     const startedAt = performance.now();
     const read = isForSchema ? readIntrospection : undefined;
-    const { body } = await post('../v1/graphql', question, sent, read);
-    if (!isForSchema) onTime(Math.round((performance.now() - startedAt) * 10) / 10);
-    onProblem(denialIn(body) ?? '');
-    return body;
+    try {
+      const { body } = await post('../v1/graphql', question, sent, read);
+      if (!isForSchema) onTime(Math.round((performance.now() - startedAt) * 10) / 10);
+      onProblem(denialIn(body) ?? '');
+      return body;
+    } catch ({ message }) {
+      // GraphiQL shows the stack of an error that is thrown.
+      return { errors: [{ message }] };
+    }
   };
 }
 

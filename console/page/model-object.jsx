@@ -27,7 +27,7 @@ export function ObjectDetails({ session, index, objectKey, addressOf, onOpen }) 
         {object?.to && <> → {link(object.to)}</>}
       </p>
       <div role="status">
-        {problem && <p className="problem">{problem}.</p>}
+        {problem && <p className="problem">{problem.replace(/[^.)]$/, '$&.')}</p>}
         {!answer && !problem && <p className="faint">Loading…</p>}
       </div>
       {answer?.table?.description && <p>{answer.table.description}</p>}

@@ -10,13 +10,16 @@ export const denials = new EventTarget();
 
 /** Resolves to the data of a query, which is the JSON text `question`, with the headers of `viewAs`. Rejects with the message of the engine. */
 export async function queryData(viewAs, session, question, signal) {
-  const response = await fetch(new URL('../v1/graphql', ROOT), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...sentHeaders(headersOf(session), viewAs) },
-    body: question,
-    signal,
-  });
-  const body = parseWithAllDigits(await response.text());
+  const { body } = await answerTo(
+    '../v1/graphql',
+    {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...sentHeaders(headersOf(session), viewAs) },
+      body: question,
+      signal,
+    },
+    async (response) => parseWithAllDigits(await response.text()),
+  );
   if (denialIn(body) !== undefined) reportDenial();
   if (body.errors || body.error) throw new Error(body.errors?.[0].message ?? body.error);
   return body.data;
@@ -81,13 +84,31 @@ export async function post(path, question, headers, read) {
   return answer;
 }
 
-async function send(path, question, headers, read = (response) => response.json()) {
-  const response = await fetch(new URL(path, ROOT), {
+function send(path, question, headers, read = (response) => response.json()) {
+  const request = {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(question),
-  });
-  return { status: response.status, body: await read(response) };
+  };
+  return answerTo(path, request, read);
+}
+
+/** Why a request has no answer: browsers say "Failed to fetch" or "NetworkError", each in words of its own. */
+export const NO_ANSWER = 'The engine does not answer. It may be restarting: try again.';
+
+/** Resolves to the status and the body of an answer. Rejects with a sentence when there is none, or when a proxy answers in place of the engine. */
+async function answerTo(path, request, read) {
+  let status;
+  try {
+    const response = await fetch(new URL(path, ROOT), request);
+    ({ status } = response);
+    return { status, body: await read(response) };
+  } catch (error) {
+    // Of `fetch` and of a body that is no JSON; the others are mistakes of the page, or cancelled by the user.
+    const isOfAnswer = error instanceof TypeError || error instanceof SyntaxError;
+    if (!isOfAnswer || request.signal?.aborted) throw error;
+    throw new Error(status === undefined || status < 400 ? NO_ANSWER : `${NO_ANSWER} (HTTP ${status})`);
+  }
 }
 
 export function reportDenial() {

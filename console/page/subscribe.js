@@ -26,9 +26,9 @@ export function subscribe(question, headers, onRefused) {
       };
       socket.onclose = ({ code, reason }) => {
         if (REFUSALS.includes(code)) onRefused();
-        end(() =>
-          observer.error(new Error(`The engine closed the subscription: ${reason || `code ${code}`}`)),
-        );
+        const message = `The engine closed the subscription: ${reason || `code ${code}`}`;
+        // GraphiQL shows the stack of an Error.
+        end(() => observer.error({ errors: [{ message }] }));
       };
       return { unsubscribe: () => end(() => observer.complete()) };
     },

@@ -12,7 +12,7 @@ import {
   NONE,
   WITHOUT,
 } from './credentials.js';
-import { accessOf, denials } from './requests.js';
+import { accessOf, denials, NO_ANSWER } from './requests.js';
 
 /** How often a token is checked again that says that it has expired and is still accepted. */
 const CHECK_AGAIN_MS = 10_000;
@@ -51,7 +51,7 @@ export function useSession() {
 /** Returns the session after a check; the same when nothing has changed. */
 function after(session, { access, denial, isSilent }) {
   const { kind, secret } = session;
-  if (isSilent) return session.access ? session : { kind, secret, problem: 'The engine does not answer.' };
+  if (isSilent) return session.access ? session : { kind, secret, problem: NO_ANSWER };
   // Without credentials, the first screen is left out only where the engine trusts everyone.
   const isOpen = kind !== 'none' || access === 'administrator';
   const allowed = kind === 'without' ? (access ?? 'role') : isOpen ? access : undefined;
