@@ -6,6 +6,7 @@ import type { TestEngine } from '../testing/engine.ts';
 import {
   CONSOLE_SECRET,
   type ConsoleWorld,
+  fill,
   HAS_BROWSER,
   MARKUP,
   press,
@@ -104,6 +105,23 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     await page.until(`document.querySelector('.verdict.hidden')`);
     expect(await text()).toContain('the row has "ann", x-engine-user-id is bob');
     await explain('ann');
+    await page.until(`document.querySelector('.verdict.visible')`);
+  });
+
+  test('why says what to write in a field, whose session variables need no prefix', async () => {
+    await open('role=reader');
+    await page.evaluate(`document.querySelector('tbody button').click()`);
+    await page.until(`document.querySelector('.why')`);
+    const enter = async (name: string, value: string) => {
+      await fill(page, `document.querySelector('.why [name=${name}]')`, value);
+      await page.pressEnter();
+    };
+    await enter('key', '1');
+    await page.until(shows('The key of a row is JSON: {"id": 1}'));
+    await enter('key', '{"id": 1}');
+    await enter('variables', 'user-id=ann');
+    await page.until(shows('Session variables are JSON: {"user-id": "1"}'));
+    await enter('variables', '{"user-id": "ann"}');
     await page.until(`document.querySelector('.verdict.visible')`);
   });
 

@@ -107,7 +107,9 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       const state = { manager: 'm', objects: {} };
       await editing.admin('set_catalog_state', { type: 'operator', state });
       await press(page, 'Try it, without changing anything');
-      await page.until(shows('An operator manages this engine'));
+      await page.until(
+        shows('An operator manages this engine: save the resource in the folder of pergola up'),
+      );
       expect(await page.evaluate(shows('Apply to this engine'))).toBe(false);
       // What pergola up does (bin/up/console-files.ts).
       const store = (state: object) =>
@@ -152,6 +154,19 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     await page.until(`${offered('table')} === 'book'`);
     await enter('table', 'x');
     await page.until(`${offered('table')} === ''`);
+  });
+
+  test('a filter and columns are read as the documents write them, and text that cannot be read is in no resource', async () => {
+    await open('TablePermission');
+    await permit('["*"]');
+    await enter('filter', '{owner: {_eq: X-Engine-User-Id}}');
+    await page.until(shows('Nothing.'));
+    const select = { columns: ['*'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
+    expect(await resource()).toMatchObject({ spec: { select } });
+    await enter('filter', '{owner: ');
+    await page.until(shows('spec.select.filter cannot be read'));
+    expect(await resource()).toMatchObject({ spec: { select: { columns: ['*'] } } });
+    expect(await page.evaluate(shows('filter:'))).toBe(false);
   });
 
   test('a mistake is named at its field of the spec', async () => {

@@ -11,7 +11,7 @@ import { partsOf } from './model-index.js';
 import { FORMS, resourceText } from './resource.js';
 import { Scrolling } from './scrolling.jsx';
 import { SpecForm } from './spec-form.jsx';
-import { entered, problemsIn } from './spec-value.js';
+import { entered, problemsIn, unreadableIn } from './spec-value.js';
 import { useAnswer } from './use-answer.js';
 import { useView } from './use-view.js';
 
@@ -66,7 +66,7 @@ function Resource({ row, session, known }) {
   const [written, setWritten] = useState({});
   const [given, setName] = useState('');
   const spec = entered(row.spec, written);
-  const problems = problemsIn(row.spec, spec);
+  const problems = [...unreadableIn(row.spec, written), ...problemsIn(row.spec, spec)];
   const name = given || (problems.length === 0 ? resourceName(row.target(spec)) : row.singular);
   const text = resourceText({ kind: row.kind, name, spec });
   return (

@@ -24,10 +24,10 @@ export function Effects({ row, spec, isComplete, session, file }) {
         Try it, without changing anything
       </button>
       <div role="status">
-        {isCurrent && <Lines title="It would not fit" lines={result.problems} isProblem />}
+        {isCurrent && <Lines title="The engine would refuse it" lines={result.problems} isProblem />}
         {isCurrent && result.problems.length === 0 && (
           <Lines
-            title="It would fit"
+            title="The engine would accept it"
             lines={result.effects.length > 0 ? result.effects : ['No role gains or loses anything.']}
           />
         )}

@@ -9,3 +9,6 @@ export function viewAsHeaders(prefix: string, role: string, text: string): Heade
 
 /** Returns the session of headers, without secrets. */
 export function userOf(prefix: string, headers: Headers): Headers;
+
+/** Returns the session variables of a text, by their whole names. */
+export function variablesIn(prefix: string, text: string): Headers;

@@ -2,6 +2,7 @@
  *  choose from while a field is written, by the name of the field.
  *  Not here: what is wrong with a value (spec-value.js), the page (change.jsx). */
 import { createContext, use, useId, useState } from 'react';
+import { textsIn, UNREADABLE, valueIn } from './spec-entry.js';
 import { choicesOf, emptyOf, fieldsIn, shapeOf, withMember } from './spec-value.js';
 
 const FORMS = {
@@ -12,7 +13,7 @@ const FORMS = {
   texts: Texts,
   list: List,
   object: ObjectFields,
-  json: Json,
+  json: Yaml,
 };
 
 /** The most names that are offered at once; more of the name finds the others. */
@@ -214,8 +215,7 @@ function Texts({ schema, value, onChange, label }) {
   const [text, setText] = useState((value ?? []).join('\n'));
   const change = ({ target }) => {
     setText(target.value);
-    const lines = target.value.split('\n').map((line) => line.trim());
-    onChange(lines.filter((line) => line !== ''));
+    onChange(textsIn(target.value));
   };
   return (
     <Labelled
@@ -227,22 +227,16 @@ function Texts({ schema, value, onChange, label }) {
   );
 }
 
-function Json({ schema, value, onChange, label }) {
+function Yaml({ schema, value, onChange, label }) {
   const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value));
-  const [problem, setProblem] = useState('');
   const change = ({ target }) => {
     setText(target.value);
-    try {
-      onChange(target.value.trim() === '' ? undefined : JSON.parse(target.value));
-      setProblem('');
-    } catch ({ message }) {
-      setProblem(message);
-    }
+    onChange(valueIn(schema, target.value));
   };
   return (
     <>
       <Labelled
-        {...{ label: `${label}, as JSON`, schema }}
+        {...{ label: `${label}, as YAML or JSON`, schema }}
         control={(attributes) => (
           <textarea
             {...attributes}
@@ -254,7 +248,12 @@ function Json({ schema, value, onChange, label }) {
           />
         )}
       />
-      {problem && <p className="problem">{problem}</p>}
+      {value === UNREADABLE && (
+        <p className="problem" role="alert">
+          This is {schema.type === 'object' ? 'no object' : 'no value'} of YAML or JSON. Write it as in{' '}
+          {'{id: {_eq: 1}}'}.
+        </p>
+      )}
     </>
   );
 }

@@ -6,4 +6,5 @@ export function fieldsIn(
 ): { readonly shown: string[]; readonly others: string[] };
 export function emptyOf(schema: object): unknown;
 export function entered(schema: object, value: unknown): unknown;
+export function unreadableIn(schema: object, value: unknown): readonly string[];
 export function problemsIn(schema: object, value: unknown): readonly string[];

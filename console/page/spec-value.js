@@ -1,6 +1,7 @@
 /** A spec while it is written: the members of its schema that are shown, and what is still wrong with it.
  *  Pure. In: the schema of a spec, a value. Out: values, problems with their fields.
  *  Not here: the form (spec-form.jsx), what a spec means (operator/kinds). */
+import { UNREADABLE } from './spec-entry.js';
 
 /** Returns the shape by which a value is entered: `choice`, `text`, `number`, `flag`, `texts`, `list`, `object` or `json`. */
 export function shapeOf(schema) {
@@ -41,9 +42,21 @@ export function withMember(object, name, value) {
 export function entered(schema, value) {
   if (shapeOf(schema) === 'list') return value.map((item) => entered(schema.items, item));
   if (shapeOf(schema) !== 'object') return value;
-  const members = Object.entries(value ?? {}).filter(([, member]) => member !== '');
+  const members = Object.entries(value ?? {}).filter(([, member]) => member !== '' && member !== UNREADABLE);
   return Object.fromEntries(
     members.map(([name, member]) => [name, entered(schema.properties[name], member)]),
+  );
+}
+
+/** Returns sentences about the fields whose text cannot be read. */
+export function unreadableIn(schema, value, path = 'spec') {
+  if (value === UNREADABLE) return [`${path} cannot be read`];
+  const shape = shapeOf(schema);
+  if (shape === 'list')
+    return (value ?? []).flatMap((item, i) => unreadableIn(schema.items, item, `${path}[${i}]`));
+  if (shape !== 'object') return [];
+  return Object.entries(value ?? {}).flatMap(([name, member]) =>
+    unreadableIn(schema.properties[name], member, `${path}.${name}`),
   );
 }
 

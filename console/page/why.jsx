@@ -1,6 +1,8 @@
 /** A form that explains why a role reaches a row of a table, or does not. In: `explain_access`, which reads one row on request.
  *  Not here: what the role may do in general (access-cell.jsx). */
 import { useState } from 'react';
+import { objectIn } from './entry.js';
+import { variablesIn } from './headers.js';
 import { perform } from './requests.js';
 import { PREFIX } from './session.js';
 import { inWords } from './words.js';
@@ -15,8 +17,8 @@ export function Why({ table: { source, table }, role, session }) {
     try {
       const args = {
         ...{ source, table, role, operation: given.get('operation') },
-        key: JSON.parse(given.get('key')),
-        session_variables: JSON.parse(given.get('variables') || '{}'),
+        key: objectIn(given.get('key'), 'The key of a row is JSON: {"id": 1}'),
+        session_variables: variablesIn(PREFIX, given.get('variables')),
       };
       setResult({ answer: await perform(session, 'pg_explain_access', args) });
     } catch ({ message }) {
@@ -41,12 +43,7 @@ export function Why({ table: { source, table }, role, session }) {
         </label>
         <label>
           Session variables
-          <input
-            name="variables"
-            placeholder={`{"${PREFIX}user-id": "1"}`}
-            spellCheck={false}
-            autoComplete="off"
-          />
+          <input name="variables" placeholder={'{"user-id": "1"}'} spellCheck={false} autoComplete="off" />
         </label>
         <button type="submit">Explain</button>
       </form>
