@@ -77,7 +77,8 @@ function resourcesOf(entries: OwnershipEntries, objects: ReturnType<typeof objec
     if (isPruneHeld === true) known.held += 1;
     resources.set(cr, known);
   }
-  return [...resources].map(([resource, { manager, generation, deletionPolicy, createdAt, ...counts }]) => ({
+  const sorted = [...resources].sort(([one], [other]) => (one < other ? -1 : 1));
+  return sorted.map(([resource, { manager, generation, deletionPolicy, createdAt, ...counts }]) => ({
     ...{ resource, manager, generation, deletion_policy: deletionPolicy, created_at: createdAt },
     ...{ objects: counts.count, missing: counts.missing, deletion_held: counts.held },
   }));

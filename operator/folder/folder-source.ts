@@ -102,8 +102,8 @@ export function resourceOf(manifest: Manifest, generation: number): CustomResour
       namespace,
       uid: nameOf(manifest),
       generation,
-      // All resources are of one age, so the smaller uid wins a key, independent of the order of files.
-      creationTimestamp: '1970-01-01T00:00:00Z',
+      // Files have no age, so the smaller uid wins a key, independent of the order of files, and the ledger has no time of creation.
+      creationTimestamp: '',
       annotations,
     },
     spec,

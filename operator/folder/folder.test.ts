@@ -109,6 +109,16 @@ test('a plan lists changes by field, drift, and deletions', async () => {
   );
 });
 
+test('resources of a folder have no time of creation, and are in the order of their names', async () => {
+  await say(apply);
+  type Owned = { readonly resource: string; readonly created_at?: string };
+  const { resources } = (await engine.admin<{ readonly resources: readonly Owned[] }>('get_ownership', {}))
+    .body;
+  expect(resources.map(({ created_at }) => created_at)).toEqual(resources.map(() => undefined));
+  const names = resources.map(({ resource }) => resource);
+  expect([names.length > 1, names]).toEqual([true, names.toSorted()]);
+});
+
 test('a plan lists paused resources, whose changes it leaves out', async () => {
   await say(apply);
   await write('reader.yaml', reader('name, born').replace('spec:', 'spec:\n  suspend: true'));
