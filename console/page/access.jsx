@@ -9,6 +9,7 @@ import { AllRolesPage } from './all-roles.jsx';
 import { UNAUTHORIZED_ROLE } from './session.js';
 import { testsOfCell } from './test-words.js';
 import { useAnswer } from './use-answer.js';
+import { useTitle } from './use-title.js';
 import { useView } from './use-view.js';
 
 const PARAMETERS = ['role', 'compare', 'table'];
@@ -26,12 +27,14 @@ export function Access({ session, onSignOut }) {
 
 function RoleAccess({ session }) {
   const [view, setView] = useView(PARAMETERS);
+  useTitle(view.role);
   const own = useAnswer(session, 'get_role_access', view.role === '' ? {} : { role: view.role });
   const compared = view.compare === '' ? null : { role: view.compare };
   const other = useAnswer(session, 'get_role_access', compared);
   const tests = useAnswer(session, 'get_permission_tests', view.role === '' ? {} : { role: view.role });
   const problem = own.problem || other.problem || tests.problem;
   const roles = own.answer?.roles ?? [];
+  const isMissing = (name) => name !== '' && !roles.some(({ role }) => role === name);
   const inherits = roles.find(({ role }) => role === view.role)?.inherits_from ?? [];
   return (
     <>
@@ -54,6 +57,8 @@ function RoleAccess({ session }) {
       </form>
       <p role="status">
         {problem}
+        {own.answer && isMissing(view.role) && `No permission names the role ${view.role}. `}
+        {own.answer && isMissing(view.compare) && `No permission names the role ${view.compare}. `}
         {inherits.length > 0 && `${view.role} inherits from ${inherits.join(', ')}. `}
         {view.role !== '' &&
           view.role === UNAUTHORIZED_ROLE &&
@@ -123,7 +128,9 @@ function Tables({ view, tables, others, tests, session }) {
           </tbody>
         </table>
       </section>
-      {found.length === 0 && <p>No table has this name.</p>}
+      {found.length === 0 && (
+        <p>{tables.length === 0 ? 'No source has a tracked table.' : 'No table has this name.'}</p>
+      )}
       {found.length > shown && (
         <button type="button" onClick={() => setShown(shown + MOST_ROWS * 5)}>
           Show more of {found.length} tables
@@ -172,7 +179,12 @@ function TableRow({ table, other, name, tests, view, session, isOpen, onToggle }
       {isOpen && (
         <tr>
           <td colSpan={OPERATIONS.length + 1}>
-            <AccessDetails {...{ table, session, testsOf }} role={view.role} operations={OPERATIONS} />
+            <AccessDetails
+              {...{ table, other, session, testsOf }}
+              role={view.role}
+              compare={view.compare}
+              operations={OPERATIONS}
+            />
           </td>
         </tr>
       )}

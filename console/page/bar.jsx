@@ -1,6 +1,7 @@
 /** The bar above every page: links to the pages that the session may see, what the page adds, and the button that signs out. */
 import { isSignedIn } from './credentials.js';
 import { PATH, ROOT } from './session.js';
+import { useTitle } from './use-title.js';
 
 const LINKS = [
   ['./', 'Explore'],
@@ -21,6 +22,7 @@ export function seesAllRoles({ access }) {
 
 export function Bar({ session, onSignOut, children }) {
   const here = PATH.split('/', 1)[0] || './';
+  useTitle(LINKS.find(([address]) => address === here)?.[1]);
   const links = LINKS.filter(([address]) => FOR_A_ROLE.includes(address) || seesAllRoles(session));
   return (
     <header className="bar">

@@ -13,6 +13,7 @@ import { Scrolling } from './scrolling.jsx';
 import { SpecForm } from './spec-form.jsx';
 import { entered, problemsIn, unreadableIn } from './spec-value.js';
 import { useAnswer } from './use-answer.js';
+import { useTitle } from './use-title.js';
 import { useView } from './use-view.js';
 
 /** The kind of an address without one. */
@@ -30,6 +31,7 @@ function KindForm({ session }) {
   const [view, setView] = useView(['kind']);
   const known = useKnownNames(session);
   const row = FORMS.find(({ kind }) => kind === (view.kind || FIRST)) ?? FORMS[0];
+  useTitle(row.kind);
   return (
     <>
       <div className="controls">

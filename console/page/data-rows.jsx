@@ -1,4 +1,5 @@
 /** A page of rows as a table: columns that order it, and links to the rows that relationships lead to. All values are text. */
+import { useState } from 'react';
 import { cellText } from './data-export.js';
 import { isNumber } from './digits.js';
 
@@ -62,15 +63,36 @@ export function Rows({ rows, masked, columns, relationships, order, onOrder, lin
 function Cell({ value, isMasked }) {
   if (value === null || value === undefined)
     return <td className="faint">{isMasked ? 'null or masked' : 'null'}</td>;
-  const text = cellText(value);
   return (
-    <td className={isNumber(value) ? 'number' : undefined} title={text.length > LONG ? text : undefined}>
-      <div className="cell">{text}</div>
+    <td className={isNumber(value) ? 'number' : undefined}>
+      <CellText text={cellText(value)} />
     </td>
   );
 }
 
+/** The texts that may have more lines than a cell shows. */
 const LONG = 80;
+
+/** A text, whose end is shown on request when it is long. */
+function CellText({ text }) {
+  const [isWhole, setWhole] = useState(false);
+  const isLong = text.length > LONG || text.includes('\n');
+  return (
+    <>
+      <div className={isWhole ? 'cell whole' : 'cell'}>{text}</div>
+      {isLong && (
+        <button
+          type="button"
+          className="whole-text"
+          aria-expanded={isWhole}
+          onClick={() => setWhole(!isWhole)}
+        >
+          {isWhole ? 'Less' : 'More'}
+        </button>
+      )}
+    </>
+  );
+}
 
 function sortOf(order, name) {
   if (order?.column !== name) return undefined;

@@ -12,6 +12,7 @@ import { COLUMNS_QUERY, columnsIn, inOrder, namespacesQuery, TABLES_QUERY, table
 import { linkTo, NOTHING, useView } from './data-view.js';
 import { useQuery } from './use-query.js';
 import { useReadAccess } from './use-read-access.js';
+import { useTitle } from './use-title.js';
 import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
 
 export function Data({ session, onSignOut }) {
@@ -27,6 +28,7 @@ export function Data({ session, onSignOut }) {
       </Bar>
       <main className="access data">
         <h1>Data</h1>
+        {viewAs.problem && <p className="problem">{viewAs.problem}</p>}
         {isReady && <Tables session={session} headers={viewAs.headers} role={viewAs.role} />}
         {viewAs.needsRole && viewAs.roles !== null && <p>{NO_ROLE}</p>}
       </main>
@@ -38,6 +40,7 @@ function Tables({ session, headers, role }) {
   const [view, setView] = useView();
   const { tables, isKnown, problem } = useTables(session, headers);
   const table = tables.find(({ title }) => title === view.table);
+  useTitle(view.through ? `${view.table} → ${view.through.field}` : view.table);
   return (
     <>
       <form className="controls" onSubmit={(event) => event.preventDefault()}>
@@ -54,8 +57,11 @@ function Tables({ session, headers, role }) {
       </form>
       <p role="status">
         {problem}
-        {isKnown && tables.length === 0 && 'The role can list no table.'}
-        {isKnown && view.table !== '' && !table && `The role cannot list ${view.table}.`}
+        {isKnown && tables.length === 0 && 'The role can list no table. '}
+        {isKnown &&
+          view.table !== '' &&
+          !table &&
+          `The role cannot list ${view.table}, or there is no such table.`}
         {isKnown &&
           view.table === '' &&
           tables.length > 0 &&

@@ -7,10 +7,12 @@ import { kindInWords, partsOf } from './model-index.js';
 import { Scrolling } from './scrolling.jsx';
 import { ROOT } from './session.js';
 import { useAnswer } from './use-answer.js';
+import { useTitle } from './use-title.js';
 
 export function ObjectDetails({ session, index, objectKey, addressOf, onOpen }) {
   const { answer, problem } = useAnswer(session, 'describe_object', { key: objectKey });
   const { kind, name } = partsOf(objectKey);
+  useTitle(name);
   const object = index.byKey.get(objectKey);
   const link = (key) => <ObjectLink {...{ index, addressOf, onOpen }} objectKey={key} />;
   const owner = index.ownerOf(objectKey);

@@ -18,9 +18,18 @@ export function Resources({ session, view, setView }) {
       </p>
     );
   }
+  const isMissing =
+    view.resource !== '' &&
+    ![...answer.resources, ...answer.unserved].some(({ resource }) => resource === view.resource);
   return (
     <>
       <Find view={view} setView={setView} label="Find a resource" />
+      {isMissing && (
+        <p className="problem">
+          No resource {view.resource} owns an object: it was deleted, its name is another one, or it declares
+          no object.
+        </p>
+      )}
       {answer.unserved.length > 0 && (
         <>
           <h2>Not served as written</h2>
@@ -98,8 +107,9 @@ export function Unowned({ session, view, setView }) {
   return (
     <>
       <p>
-        {count} objects belong to no custom resource: they were created by other clients, and the operator
-        does not change them.{count > keys.length && ` The first ${keys.length} are listed.`}
+        {count === 1 ? 'One object belongs' : `${count} objects belong`} to no custom resource: created by
+        another client, and not changed by the operator.
+        {count > keys.length && ` The first ${keys.length} are listed.`}
       </p>
       <Find view={view} setView={setView} label="Find an object" />
       <Grid

@@ -3,10 +3,12 @@
 import { useState } from 'react';
 import { KINDS } from './credentials.js';
 import { UNAUTHORIZED_ROLE } from './session.js';
+import { useTitle } from './use-title.js';
 
 export function SignIn({ tried, problem, onSignIn, onRetry, onWithout }) {
   const [kind, setKind] = useState(tried in KINDS ? tried : 'admin');
   const [secret, setSecret] = useState('');
+  useTitle('Sign in');
   const submit = (event) => {
     event.preventDefault();
     if (secret.trim() === '') onRetry();

@@ -1,6 +1,7 @@
 /** A page with several views, each of which has an address. Not here: the views. */
 import { AllRolesPage } from './all-roles.jsx';
 import { isPlainClick } from './plain-click.js';
+import { useTitle } from './use-title.js';
 import { useView } from './use-view.js';
 
 /** `views`: by their name in the address, the title and the component. `parameters`: the names of what else the address says, which another view
@@ -25,6 +26,7 @@ export function ViewsPage({ session, onSignOut, title, page, views, parameters }
 /** The links to the views. */
 function Views({ views, page, view, onChange }) {
   const current = view in views ? view : '';
+  useTitle(views[current][0]);
   return (
     <nav className="views" aria-label="Views">
       {Object.entries(views).map(([name, [title]]) => (
