@@ -6,6 +6,7 @@ import type { TestEngine } from '../testing/engine.ts';
 import {
   CONSOLE_SECRET,
   type ConsoleWorld,
+  choose,
   fill,
   HAS_BROWSER,
   MARKUP,
@@ -106,6 +107,47 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     expect(await text()).toContain('the row has "ann", x-engine-user-id is bob');
     await explain('ann');
     await page.until(`document.querySelector('.verdict.visible')`);
+  });
+
+  test('an opened table has the details of both roles', async () => {
+    await open('role=reader&compare=other');
+    await page.until(`document.querySelector('.differs')`);
+    await page.evaluate(`document.querySelector('tbody button').click()`);
+    await page.until(`document.querySelector('.details')`);
+    const [select] = (
+      await page.evaluate<string>(`document.querySelector('.details section').innerText`)
+    ).split('\n\n\n');
+    expect(select!.replace(/\s+/g, ' ')).toMatch(/reader Columns id, title .* other Columns owner /);
+  });
+
+  test('why explains an insert by its values, and begins with the columns of the key', async () => {
+    await engine.admin('pg_create_insert_permission', {
+      source: 'default',
+      table: { schema: 'public', name: 'book' },
+      role: 'reader',
+      permission: { columns: ['id', 'owner'], check: { owner: { _eq: 'X-Engine-User-Id' } } },
+    });
+    await open('role=reader');
+    await page.evaluate(`document.querySelector('tbody button').click()`);
+    await page.until(`document.querySelector('.why [name=key]')?.value === '{"id": 1}'`);
+    await choose(page, `document.querySelector('.why select')`, 'insert');
+    await page.until(
+      `document.querySelector('.why [name=values]') && !document.querySelector('.why [name=key]')`,
+    );
+    const insert = async (owner: string) => {
+      await fill(page, `document.querySelector('.why [name=values]')`, JSON.stringify({ id: 3, owner }));
+      await fill(page, `document.querySelector('.why [name=variables]')`, '{"user-id": "ann"}');
+      await page.pressEnter();
+    };
+    await insert('bob');
+    await page.until(`document.querySelector('.verdict.refused')`);
+    await insert('ann');
+    await page.until(`document.querySelector('.verdict.allowed')`);
+    await engine.admin('pg_drop_insert_permission', {
+      source: 'default',
+      table: { schema: 'public', name: 'book' },
+      role: 'reader',
+    });
   });
 
   test('why says what to write in a field, whose session variables need no prefix', async () => {

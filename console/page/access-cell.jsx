@@ -17,14 +17,22 @@ export function CellSummary({ cell, isAdmin }) {
   return <span className="yes">{parts.filter(Boolean).join(', ')}</span>;
 }
 
-export function AccessDetails({ table, role, operations, testsOf, session }) {
+/** `other` is the entry of the role `compare`, if there is one. */
+export function AccessDetails({ table, role, other, compare, operations, testsOf, session }) {
   return (
     <div className="details">
       {operations.map((operation) => (
         <section key={operation}>
           <h2>{operation}</h2>
+          {other && <h3>{role}</h3>}
           <OperationDetails cell={table[operation]} role={role} />
           {testsOf(operation) && <TestLines tests={testsOf(operation)} />}
+          {other && (
+            <>
+              <h3>{compare}</h3>
+              <OperationDetails cell={other[operation]} role={compare} />
+            </>
+          )}
         </section>
       ))}
       <Why table={table} role={role} session={session} />

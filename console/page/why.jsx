@@ -1,26 +1,37 @@
-/** A form that explains why a role reaches a row of a table, or does not. In: `explain_access`, which reads one row on request.
+/** A form that explains why a role reaches a row of a table, or does not, and whether it may write one. In: `explain_access`, which reads one row on
+ *  request and writes nothing; `describe_object` for the key of the table.
  *  Not here: what the role may do in general (access-cell.jsx). */
 import { useState } from 'react';
 import { objectIn } from './entry.js';
 import { variablesIn } from './headers.js';
 import { perform } from './requests.js';
 import { PREFIX } from './session.js';
+import { useAnswer } from './use-answer.js';
 import { inWords } from './words.js';
 
-const OPERATIONS = ['select', 'update', 'delete'];
+/** The operations, with the fields of each. */
+const FIELDS = {
+  select: ['key'],
+  insert: ['values'],
+  update: ['key', 'values'],
+  delete: ['key'],
+};
+const VALUES = '{"name": "value"}';
 
 export function Why({ table: { source, table }, role, session }) {
   const [result, setResult] = useState(null);
+  const [operation, setOperation] = useState('select');
+  const object = ['table', source, table.schema, table.name].map(encodeURIComponent).join('/');
+  const { answer, problem } = useAnswer(session, 'describe_object', { key: object });
+  if (!answer && !problem) return null;
+  const key = keyExample(answer?.table);
   const explain = async (event) => {
     event.preventDefault();
-    const given = new FormData(event.target);
     try {
-      const args = {
-        ...{ source, table, role, operation: given.get('operation') },
-        key: objectIn(given.get('key'), 'The key of a row is JSON: {"id": 1}'),
-        session_variables: variablesIn(PREFIX, given.get('variables')),
-      };
-      setResult({ answer: await perform(session, 'pg_explain_access', args) });
+      const args = argumentsIn(new FormData(event.target), key);
+      setResult({
+        answer: await perform(session, 'pg_explain_access', { source, table, role, operation, ...args }),
+      });
     } catch ({ message }) {
       setResult({ problem: message });
     }
@@ -31,20 +42,17 @@ export function Why({ table: { source, table }, role, session }) {
       <form className="controls" onSubmit={explain}>
         <label>
           Operation
-          <select name="operation">
-            {OPERATIONS.map((operation) => (
-              <option key={operation}>{operation}</option>
+          <select name="operation" value={operation} onChange={({ target }) => setOperation(target.value)}>
+            {Object.keys(FIELDS).map((each) => (
+              <option key={each}>{each}</option>
             ))}
           </select>
         </label>
-        <label>
-          Row, by its key
-          <input name="key" defaultValue={'{"id": 1}'} spellCheck={false} autoComplete="off" />
-        </label>
-        <label>
-          Session variables
-          <input name="variables" placeholder={'{"user-id": "1"}'} spellCheck={false} autoComplete="off" />
-        </label>
+        {FIELDS[operation].includes('key') && <Entry label="Row, by its key" name="key" defaultValue={key} />}
+        {FIELDS[operation].includes('values') && (
+          <Entry label="Values to write" name="values" placeholder={VALUES} />
+        )}
+        <Entry label="Session variables" name="variables" placeholder={'{"user-id": "1"}'} />
         <button type="submit">Explain</button>
       </form>
       <div role="status">
@@ -53,6 +61,34 @@ export function Why({ table: { source, table }, role, session }) {
       </div>
     </section>
   );
+}
+
+function Entry({ label, ...rest }) {
+  return (
+    <label>
+      {label}
+      <input spellCheck={false} autoComplete="off" {...rest} />
+    </label>
+  );
+}
+
+/** Returns the arguments of `explain_access` that the fields have. Throws what to write in a field that cannot be read. */
+function argumentsIn(given, key) {
+  const [row, values] = [given.get('key'), given.get('values')];
+  return {
+    ...(row !== null && { key: objectIn(row, `The key of a row is JSON: ${key}`) }),
+    ...(values?.trim() && { values: objectIn(values, `The values to write are JSON: ${VALUES}`) }),
+    session_variables: variablesIn(PREFIX, given.get('variables')),
+  };
+}
+
+/** Returns a key of a row as JSON, with the columns of the primary key. */
+function keyExample({ primary_key: names = [], columns = [] } = {}) {
+  const members = (names ?? []).map((name) => {
+    const isNumber = /^(int|numeric|float)/.test(columns.find((column) => column.name === name)?.type);
+    return `${JSON.stringify(name)}: ${isNumber ? '1' : '"1"'}`;
+  });
+  return members.length === 0 ? '{"id": 1}' : `{${members.join(', ')}}`;
 }
 
 function Verdict({ answer: { verdict, reasons, permissions } }) {
