@@ -165,6 +165,13 @@ describe.skipIf(!HAS_BROWSER)(`the page Activity in a browser${REASON}`, { timeo
     expect(await text()).toMatch(/live query 1\s+default\s+1\s+1\s+1 s/);
   });
 
+  test('the console is a client with a name', async () => {
+    await page.go(`${engine.url}/console/data?table=book#admin-secret=${engine.adminSecret}`);
+    await page.until(`document.querySelector('tbody')`);
+    await open('view=usage&role=admin');
+    await page.until(`/Rows\\s+pergola-console/.test(document.querySelector('main').innerText)`);
+  });
+
   test('clients have their operations and the fields that they use, also with the console secret', async () => {
     await open('view=usage&role=reader', `console-secret=${CONSOLE_SECRET}`);
     await page.until(`document.querySelectorAll('[aria-label=Operations] tbody tr').length === 2`);

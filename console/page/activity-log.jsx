@@ -7,8 +7,8 @@ import { Scrolling } from './scrolling.jsx';
 
 const PAGE = 50;
 
-/** `all` is the text of the choice of everything; without it, a choice is needed. `read` resolves to the entries of a page. */
-export function Log({ session, triggers, label, all, options, chosen, status, statuses, ...rest }) {
+/** `all` is the text of the choice of everything; without it, a choice is needed, and `kind` is the kind of resource that declares what can be chosen. `read` resolves to the entries of a page. */
+export function Log({ session, triggers, label, kind, all, options, chosen, status, statuses, ...rest }) {
   const { onChoose, setView, read, columns, detailsOf } = rest;
   const { rows, problem, isReading, isWhole, start, more } = usePages(read, `${chosen} ${status}`);
   if (session.access !== 'administrator') {
@@ -19,6 +19,8 @@ export function Log({ session, triggers, label, all, options, chosen, status, st
       </p>
     );
   }
+  if (kind && triggers.answer && options.length === 0 && chosen === '')
+    return <NothingToChoose label={label} kind={kind} />;
   return (
     <>
       <form
@@ -72,6 +74,15 @@ export function Log({ session, triggers, label, all, options, chosen, status, st
         </button>
       )}
     </>
+  );
+}
+
+function NothingToChoose({ label, kind }) {
+  return (
+    <p>
+      The metadata has no {label.toLowerCase()}. <a href={`change?kind=${kind}`}>Change</a> has a form for
+      one.
+    </p>
   );
 }
 

@@ -17,6 +17,7 @@ export function Events({ session, view, setView }) {
     <Log
       {...{ session, triggers, status, setView }}
       label="Event trigger"
+      kind="EventTrigger"
       options={names.map((each) => [
         JSON.stringify([each.source, each.name]),
         `${each.name} (${each.source === 'default' ? '' : `${each.source}: `}${each.table.name})`,

@@ -93,6 +93,9 @@ function send(path, question, headers, read = (response) => response.json()) {
   return answerTo(path, request, read);
 }
 
+/** The name of the console among the clients of the engine, unless the headers of Explore have another one. */
+const CLIENT = 'pergola-console';
+
 /** Why a request has no answer: browsers say "Failed to fetch" or "NetworkError", each in words of its own. */
 export const NO_ANSWER = 'The engine does not answer. It may be restarting: try again.';
 
@@ -100,7 +103,8 @@ export const NO_ANSWER = 'The engine does not answer. It may be restarting: try 
 async function answerTo(path, request, read) {
   let status;
   try {
-    const response = await fetch(new URL(path, ROOT), request);
+    const headers = { 'graphql-client-name': CLIENT, ...request.headers };
+    const response = await fetch(new URL(path, ROOT), { ...request, headers });
     ({ status } = response);
     return { status, body: await read(response) };
   } catch (error) {
