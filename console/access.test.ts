@@ -109,6 +109,24 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     await page.until(`document.querySelector('.verdict.visible')`);
   });
 
+  test('the page begins with the roles, and shows tables with a permission or a difference only', async () => {
+    await page.until(shows('both inherits from reader, other'));
+    await page.evaluate(
+      `[...document.querySelectorAll('.roles a')].find((a) => a.innerText === 'reader').focus()`,
+    );
+    await page.pressEnter();
+    const names = `[...document.querySelectorAll('tbody th')].map((each) => each.innerText).join()`;
+    const only = `document.querySelector('.check input')`;
+    await page.until(`${names}.includes('<img')`);
+    await page.evaluate(`${only}.click()`);
+    await page.until(`${names} === 'book'`);
+    expect(await page.evaluate('location.search')).toBe('?role=reader&only=yes');
+    await open('role=reader&compare=other&only=yes');
+    await page.until(`${names} === 'book'`);
+    await page.go(`${engine.url}/console/access?role=other&compare=other&only=yes`);
+    await page.until(shows('The roles do not differ on such a table.'));
+  });
+
   test('an opened table has the details of both roles', async () => {
     await open('role=reader&compare=other');
     await page.until(`document.querySelector('.differs')`);

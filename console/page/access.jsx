@@ -4,6 +4,7 @@
 import { useState } from 'react';
 import { AccessDetails, CellSummary } from './access-cell.jsx';
 import { accessDifferences, isGranted } from './access-differences.js';
+import { RoleList } from './access-roles.jsx';
 import { CellTests, TestsSummary } from './access-tests.jsx';
 import { AllRolesPage } from './all-roles.jsx';
 import { UNAUTHORIZED_ROLE } from './session.js';
@@ -12,7 +13,7 @@ import { useAnswer } from './use-answer.js';
 import { useTitle } from './use-title.js';
 import { useView } from './use-view.js';
 
-const PARAMETERS = ['role', 'compare', 'table'];
+const PARAMETERS = ['role', 'compare', 'table', 'only'];
 const OPERATIONS = ['select', 'insert', 'update', 'delete'];
 /** The most rows at first; more follow on request, so that the page answers at once with thousands of tables. */
 const MOST_ROWS = 100;
@@ -54,6 +55,7 @@ function RoleAccess({ session }) {
             onChange={(event) => setView({ table: event.target.value })}
           />
         </label>
+        {view.role !== '' && <OnlyField view={view} setView={setView} />}
       </form>
       <p role="status">
         {problem}
@@ -65,6 +67,7 @@ function RoleAccess({ session }) {
           'Requests without credentials have this role.'}
         {view.role === '' && !problem && 'Choose a role to see what it may do with each table.'}
       </p>
+      {view.role === '' && <RoleList roles={roles} onOpen={(role) => setView({ role })} />}
       {tests.answer && <TestsSummary answer={tests.answer} />}
       {own.answer?.tables && (
         <Tables
@@ -75,6 +78,20 @@ function RoleAccess({ session }) {
         />
       )}
     </>
+  );
+}
+
+/** Leaves out the tables on which two roles do not differ, or on which the only role has no permission. */
+function OnlyField({ view: { only, compare }, setView }) {
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={only !== ''}
+        onChange={({ target }) => setView({ only: target.checked ? 'yes' : '' })}
+      />
+      {compare === '' ? 'Only tables with a permission' : 'Only differences'}
+    </label>
   );
 }
 
@@ -99,7 +116,8 @@ function Tables({ view, tables, others, tests, session }) {
   const [opened, setOpened] = useState(null);
   const found = tables
     .map((table, i) => ({ table, other: others?.[i], name: nameOf(table) }))
-    .filter(({ name }) => name.toLowerCase().includes(view.table.toLowerCase()));
+    .filter(({ name }) => name.toLowerCase().includes(view.table.toLowerCase()))
+    .filter((row) => view.only === '' || isOfInterest(row));
   return (
     <>
       {/* Scrolls sideways in narrow windows, by keyboard too. */}
@@ -128,9 +146,7 @@ function Tables({ view, tables, others, tests, session }) {
           </tbody>
         </table>
       </section>
-      {found.length === 0 && (
-        <p>{tables.length === 0 ? 'No source has a tracked table.' : 'No table has this name.'}</p>
-      )}
+      {found.length === 0 && <p>{nothingFound(tables, view)}</p>}
       {found.length > shown && (
         <button type="button" onClick={() => setShown(shown + MOST_ROWS * 5)}>
           Show more of {found.length} tables
@@ -138,6 +154,21 @@ function Tables({ view, tables, others, tests, session }) {
       )}
     </>
   );
+}
+
+/** Returns true for a table on which two roles differ, or on which the only role has a permission. */
+function isOfInterest({ table, other }) {
+  return OPERATIONS.some((operation) =>
+    other ? accessDifferences(table[operation], other[operation]).length > 0 : isGranted(table[operation]),
+  );
+}
+
+function nothingFound(tables, { only, compare, role }) {
+  if (tables.length === 0) return 'No source has a tracked table.';
+  if (only === '') return 'No table has this name.';
+  return compare === ''
+    ? `${role} has no permission on such a table.`
+    : 'The roles do not differ on such a table.';
 }
 
 function TableRow({ table, other, name, tests, view, session, isOpen, onToggle }) {
