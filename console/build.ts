@@ -44,26 +44,40 @@ export async function buildConsole(folder: string): Promise<void> {
 }
 
 async function buildInto(folder: string): Promise<void> {
-  await build({
-    root: PAGE,
-    // Relative, so that the console also works behind a path prefix of a proxy.
-    base: './',
-    configFile: false,
-    logLevel: 'error',
-    worker: { format: 'es' },
-    plugins: [replacedImports()],
-    build: {
-      outDir: folder,
-      emptyOutDir: true,
-      target: 'es2022',
-      license: { fileName: 'LICENSES.md' },
-    },
-  });
+  await inProduction(() =>
+    build({
+      root: PAGE,
+      // Relative, so that the console also works behind a path prefix of a proxy.
+      base: './',
+      configFile: false,
+      logLevel: 'error',
+      worker: { format: 'es' },
+      plugins: [replacedImports()],
+      build: {
+        outDir: folder,
+        emptyOutDir: true,
+        target: 'es2022',
+        license: { fileName: 'LICENSES.md' },
+      },
+    }),
+  );
   const assets = join(folder, 'assets');
   for (const name of readdirSync(assets)) {
     const file = join(assets, name);
     writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
     rmSync(file);
+  }
+}
+
+/** Runs a build as for users. A test runner sets another environment, with which the files would be those for developers: larger and slower. */
+async function inProduction(run: () => Promise<unknown>): Promise<void> {
+  const before = process.env['NODE_ENV'];
+  process.env['NODE_ENV'] = 'production';
+  try {
+    await run();
+  } finally {
+    if (before === undefined) delete process.env['NODE_ENV'];
+    else process.env['NODE_ENV'] = before;
   }
 }
 

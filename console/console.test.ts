@@ -1,5 +1,6 @@
 /** Tests GraphiQL in a real browser, as a user sees it: signing in, the example, roles, headers, subscriptions, narrow windows. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Page } from '../testing/browser.ts';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
@@ -59,6 +60,13 @@ describe('the files of the console', () => {
     expect(assets.length).toBeGreaterThan(1);
     for (const asset of assets) expect((await fetch(`${other.url}/console${asset}`)).status).toBe(200);
     expect(page).not.toMatch(/https?:\/\//);
+  });
+
+  test('the files are those for users, also when a test builds them', () => {
+    const files = readdirSync(`${BUILT}/assets`).filter((file) => /^index.*\.js\.gz$/.test(file));
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of files)
+      expect(gunzipSync(readFileSync(`${BUILT}/assets/${file}`)).includes('React DevTools')).toBe(false);
   });
 
   test('every file is served with and without compression, the same bytes', async () => {
