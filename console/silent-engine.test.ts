@@ -18,6 +18,9 @@ const SENTENCE = 'The engine does not answer. It may be restarting: try again.';
 const shows = (text: string) =>
   `document.body.innerText.replace(/\\s+/g, ' ').includes(${JSON.stringify(text)})`;
 
+/** The sentence has the colour of problems. Explore shows it in the answer of the operation. */
+const IS_MARKED = `[...document.querySelectorAll('main .problem')].some((each) => each.innerText.includes('does not answer'))`;
+
 /** Of each page: its address, when it is complete, and what the user does. */
 const PAGES: readonly (readonly [path: string, isShown: string, act: (page: Page) => Promise<unknown>])[] = [
   [
@@ -64,6 +67,7 @@ describe.skipIf(!HAS_BROWSER)(`an engine that stops${REASON}`, { timeout: TIMEOU
     await page.until(shows(SENTENCE));
     expect(await page.evaluate(shows('Failed to fetch'))).toBe(false);
     expect(await page.evaluate(shows('/assets/'))).toBe(false);
+    if (path !== '') await page.until(IS_MARKED);
     // A proxy answers in place of the engine.
     await page.evaluate(`window.fetch = async () => new Response('<html>', { status: 502 })`);
     await act(page);

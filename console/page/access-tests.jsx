@@ -51,7 +51,8 @@ export function TestLine({ test: { resource, role, reason, message, since } }) {
       <a href={`ownership?${new URLSearchParams({ view: 'tests', find: resource })}`}>{resource}</a> as {role}
       :{' '}
       <strong className={reason === 'TestFailed' ? 'problem' : undefined}>{RESULTS[reason] ?? reason}</strong>
-      {reason !== 'TestPassed' && `, ${message}`} <span className="faint">since {dayAndTime(since)}</span>
+      <span className="faint"> since {dayAndTime(since)}</span>
+      {reason !== 'TestPassed' && `: ${message}`}
     </>
   );
 }

@@ -58,7 +58,7 @@ function RoleAccess({ session }) {
         {view.role !== '' && <OnlyField view={view} setView={setView} />}
       </form>
       <p role="status">
-        {problem}
+        {problem && <span className="problem">{problem}</span>}
         {own.answer && isMissing(view.role) && `No permission names the role ${view.role}. `}
         {own.answer && isMissing(view.compare) && `No permission names the role ${view.compare}. `}
         {inherits.length > 0 && `${view.role} inherits from ${inherits.join(', ')}. `}

@@ -54,7 +54,7 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
           Read the log
         </button>
       </form>
-      <p role="status">
+      <p role="status" className={!isReading && (problem || triggers.problem) ? 'problem' : undefined}>
         {isReading ? 'Reading…' : problem || triggers.problem || (rows === null ? NOT_YET : '')}
       </p>
       {rows !== null && (

@@ -56,7 +56,7 @@ function Tables({ session, headers, role }) {
         </label>
       </form>
       <p role="status">
-        {problem}
+        {problem && <span className="problem">{problem}</span>}
         {isKnown && tables.length === 0 && 'The role can list no table. '}
         {isKnown &&
           view.table !== '' &&
@@ -160,7 +160,7 @@ function Page({ session, headers, table, tables, target, view, setView, ...given
         />
       )}
       <div className="actions">
-        <span role="status">
+        <span role="status" className={!isRunning && problem ? 'problem' : undefined}>
           {isRunning ? 'Running…' : problem || (data && statusOf(rows, page, tookMs))}
         </span>
         {isRunning ? (

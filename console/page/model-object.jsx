@@ -49,7 +49,9 @@ export function ObjectDetails({ session, index, objectKey, addressOf, onOpen }) 
       {center && <Diagram key={center} {...{ center, index, addressOf, onOpen }} />}
       {answer && (
         <>
-          {answer.table && <Columns {...answer} link={link} object={object} />}
+          {answer.table && (
+            <Columns table={answer.table} graphql={answer.graphql} link={link} object={object} />
+          )}
           {answer.enum_values && <EnumValues values={answer.enum_values} />}
           <Relationships {...{ objectKey, index, link }} />
           <Nested objects={answer.objects} link={link} index={index} />

@@ -61,7 +61,9 @@ function Objects({ session }) {
             </label>
           )}
         </form>
-        <p role="status">{problem || (index ? `${count} object${count === 1 ? '' : 's'}` : 'Loading…')}</p>
+        <p role="status" className={problem ? 'problem' : undefined}>
+          {problem || (index ? `${count} object${count === 1 ? '' : 's'}` : 'Loading…')}
+        </p>
         {index && (
           <ObjectList rows={rows} current={key} inconsistentKeys={index.inconsistentKeys} {...links} />
         )}
