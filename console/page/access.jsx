@@ -27,7 +27,7 @@ export function Access({ session, onSignOut }) {
 }
 
 function RoleAccess({ session }) {
-  const [view, setView] = useView(PARAMETERS);
+  const [view, setView] = useView(PARAMETERS, ['table']);
   useTitle(view.role);
   const own = useAnswer(session, 'get_role_access', view.role === '' ? {} : { role: view.role });
   const compared = view.compare === '' ? null : { role: view.compare };

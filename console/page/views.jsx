@@ -7,7 +7,7 @@ import { useView } from './use-view.js';
 /** `views`: by their name in the address, the title and the component. `parameters`: the names of what else the address says, which another view
  *  forgets. */
 export function ViewsPage({ session, onSignOut, title, page, views, parameters }) {
-  const [view, setView] = useView(['view', ...parameters]);
+  const [view, setView] = useView(['view', ...parameters], ['find']);
   const [, View] = views[view.view] ?? views[''];
   const nothing = Object.fromEntries(parameters.map((name) => [name, '']));
   return (
