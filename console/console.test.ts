@@ -69,6 +69,15 @@ describe('the files of the console', () => {
       expect(gunzipSync(readFileSync(`${BUILT}/assets/${file}`)).includes('React DevTools')).toBe(false);
   });
 
+  test('an address without a page has the status 404, and the page says so', async () => {
+    const response = await fetch(`${other.url}/console/nothing/at/all`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      404,
+      'text/html; charset=utf-8',
+    ]);
+    expect((await fetch(`${other.url}/console/assets/nothing.js`)).status).toBe(404);
+  });
+
   test('every file is served with and without compression, the same bytes', async () => {
     const names = readdirSync(`${BUILT}/assets`).map((file) => file.replace('.gz', ''));
     expect(names.length).toBeGreaterThan(5);

@@ -16,6 +16,7 @@ const LINKS = [
   ['model/table/default/public/gone', 'the metadata has no object with the key table/default/public/gone.'],
   ['data?table=gone', 'The role cannot list gone, or there is no such table.'],
   ['ownership?resource=Table+shop%2Fgone', 'No resource Table shop/gone owns an object'],
+  ['nothing/at/all', 'The console has no page nothing/at/all.'],
   ['activity?view=events', 'The metadata has no event trigger. Change has a form for one.'],
   ['ownership?find=gone', 'Nothing has this name.'],
 ] as const;

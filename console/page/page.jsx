@@ -5,6 +5,7 @@ import './page.css';
 import { lazy, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
 import { signInByLink } from './credentials.js';
+import { Missing } from './missing.jsx';
 import { PATH } from './session.js';
 import { SignIn } from './sign-in.jsx';
 import { useSession } from './use-session.js';
@@ -19,7 +20,7 @@ const PAGES = {
   ownership: lazy(() => import('./ownership.jsx').then(({ Ownership }) => ({ default: Ownership }))),
   activity: lazy(() => import('./activity.jsx').then(({ Activity }) => ({ default: Activity }))),
 };
-const Opened = PAGES[PATH.split('/', 1)[0]] ?? PAGES[''];
+const Opened = PAGES[PATH.split('/', 1)[0]] ?? Missing;
 
 function Page() {
   const { session, signIn, check, goOn, signOut } = useSession();

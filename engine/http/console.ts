@@ -58,6 +58,8 @@ export function consoleRoutes(app: FastifyInstance, context: HttpContext): void 
     return secured(reply).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(text);
   };
   for (const name of PAGES) app.get(`/console/${name}`, sendPage);
+  // Says that there is no such page, with links to those that there are.
+  app.get('/console/*', (request, reply) => sendPage(request, reply.code(404)));
   app.get<{ Params: { name: string } }>('/console/assets/:name', async (request, reply) => {
     const { name } = request.params;
     const compressed = ASSET.test(name) ? await readBuilt(`assets/${name}.gz`) : undefined;
