@@ -74,6 +74,21 @@ test('a transaction is committed when its body is done', async () => {
   expect(await items()).toEqual([{ id: 1 }]);
 });
 
+test('a commit that is sent with its statements commits all of them, and no statement follows it', async () => {
+  const insert = (id: string) => [{ name: '', text: 'insert into item values ($1)' }, [id]] as const;
+  await database.atomic({ count: 2 }, (run) => Promise.all([run(...insert('1')), run(...insert('2'))]));
+  expect(await items()).toEqual([{ id: 1 }, { id: 2 }]);
+  const failing = database.atomic({ count: 2 }, (run) =>
+    Promise.all([run(...insert('3')), run(...insert('1'))]),
+  );
+  await expect(failing).rejects.toMatchObject({ code: '23505' });
+  const following = database.atomic({ count: 1 }, (run) =>
+    Promise.all([run(...insert('4')), run(...insert('5'))]),
+  );
+  await expect(following).rejects.toThrow('follows the commit');
+  expect(await items()).toEqual([{ id: 1 }, { id: 2 }, { id: 4 }]);
+});
+
 test('a transaction whose body throws leaves nothing behind, and its connection works on', async () => {
   const failing = database.transaction({}, async (client) => {
     await client.query('insert into item values (1)');

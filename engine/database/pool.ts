@@ -410,6 +410,7 @@ class PooledDatabase implements Database {
     try {
       const result = await body(async (statement, values) => {
         whileWaitedFor();
+        if (committed) throw new Error('a statement follows the commit of its transaction');
         if (deadline) endAfter(connection, timeLeft(deadline));
         transaction.last = statement;
         try {

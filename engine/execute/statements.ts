@@ -104,18 +104,16 @@ export async function runMutation(
     const run = plainRun(databases.get(only.source), only.limitMs);
     return [await runOne(run, only, valuesOf(only, binding)).catch(afterCommit)];
   }
-  const sources = [...new Set(statements.map(({ source }) => source))];
+  const sources = [...sourcesOf(statements)];
   // Statements that need nothing of those before are sent with them, but each time limit begins with its statement.
   const areTogether = sources.length === 1 && !deadline;
   const { isByAdministrator = false, limitMs = null } = only ?? {};
   const on = { databases, deadline, limitMs, isByAdministrator };
+  const settings = settingsFor(statements, sources, binding);
   const body = async (runs: ReadonlyMap<string, Run>) => {
-    if (sources.length > 1) for (const run of runs.values()) limitLocks(run);
-    const needing = new Set(
-      statements.filter(({ needsSession }) => needsSession).map(({ source }) => source),
-    );
-    for (const source of needing) setSession(runs.get(source)!, binding);
-    for (const source of clustersOf(statements)) changeOneByOne(runs.get(source)!);
+    // Sent together with the first statement, which fails if one of them does.
+    for (const { source, statement, values } of settings)
+      runs.get(source)!(statement, values).catch(() => {});
     const rows: Promise<Row>[] = [];
     for (const statement of statements) {
       const isTogether = areTogether && isSingle(statement);
@@ -129,7 +127,7 @@ export async function runMutation(
     return inOrder(rows);
   };
   if (areTogether && statements.every(isSingle)) {
-    const count = statements.length + Number(statements.some(({ needsSession }) => needsSession));
+    const count = settings.length + statements.length;
     return inTransactions(sources, { ...on, count }, new Map(), body).catch(afterCommit);
   }
   if (sources.length < 2) return inTransactions(sources, on, new Map(), body);
@@ -194,26 +192,37 @@ function partsOf(statement: PreparedStatement): readonly Pick<Statement, 'parame
   return [statement, ...nestedWrites, ...(answer ? [answer] : [])];
 }
 
-/** Sends the session for triggers, together with the first statement, which fails if this does. */
-function setSession(run: Run, { session, trace = null }: Binding): void {
-  run(SET_SESSION, sessionSettings(session, trace)).catch(() => {});
+type Setting = {
+  readonly source: string;
+  readonly statement: NamedStatement;
+  readonly values: readonly Value[];
+};
+
+/** Returns what is set in the transactions before the statements: limits for the waits for locks, where there are several (two sources may be one
+ *  database, which does not see that one transaction waits for the other and that the other ends only after it), the session for triggers,
+ *  and the order in which a cluster changes its shards for several statements. */
+function settingsFor(
+  statements: readonly PreparedStatement[],
+  sources: readonly string[],
+  { session, trace = null }: Binding,
+): readonly Setting[] {
+  const each = (statement: NamedStatement, values: readonly Value[], of: Iterable<string>): Setting[] =>
+    [...of].map((source) => ({ source, statement, values }));
+  const isSeveral = statements.length > 1 || !statements.every(isSingle);
+  const needing = sourcesOf(statements.filter(({ needsSession }) => needsSession));
+  return [
+    ...each(LOCK_LIMIT, [], sources.length > 1 ? sources : []),
+    ...each(SET_SESSION, needing.size > 0 ? sessionSettings(session, trace) : [], needing),
+    ...each(
+      SHARDS_ONE_BY_ONE,
+      [],
+      sourcesOf(statements.filter(({ isOnCluster }) => isSeveral && isOnCluster)),
+    ),
+  ];
 }
 
-/** Returns the clusters in which several statements run. */
-function clustersOf(statements: readonly PreparedStatement[]): ReadonlySet<string> {
-  const several = statements.length > 1 || !statements.every(isSingle);
-  const clusters = several ? statements.filter(({ isOnCluster }) => isOnCluster) : [];
-  return new Set(clusters.map(({ source }) => source));
-}
-
-function changeOneByOne(run: Run): void {
-  run(SHARDS_ONE_BY_ONE, []).catch(() => {});
-}
-
-/** Limits the waits for locks in one of several transactions. Two sources may be one database, which does not see that one transaction waits
- *  for the other and that the other ends only after it. */
-function limitLocks(run: Run): void {
-  run(LOCK_LIMIT, []).catch(() => {});
+function sourcesOf(statements: readonly PreparedStatement[]): ReadonlySet<string> {
+  return new Set(statements.map(({ source }) => source));
 }
 
 /** True when nothing runs before or after the statement. */
