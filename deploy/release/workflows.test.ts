@@ -71,7 +71,7 @@ test('a release publishes the documents after everything else, and a trial pushe
   expect(needs).toEqual(Object.keys(jobs).filter((job) => job !== 'site'));
   const script = steps.at(-1)!.run!;
   const argumentsOf = (isRelease: boolean) =>
-    execFileSync('bash', ['-ec', `node() { printf '%s\\n' "$@"; }\n${script}`], {
+    execFileSync('bash', ['--norc', '-ec', `node() { printf '%s\\n' "$@"; }\n${script}`], {
       encoding: 'utf8',
       env: {
         IS_RELEASE: String(isRelease),
