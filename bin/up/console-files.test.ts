@@ -1,5 +1,8 @@
 /** Tests that `pergola up` writes the resources of the console into its folder, with a real engine, and never changes a file. */
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -82,5 +85,21 @@ test('what the console stores in the engine is written, with the outcome, until 
     stop.abort();
     await engine.close();
     await database.drop();
+  }
+});
+
+test('it ends soon after the signal when the engine does not answer', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const stop = new AbortController();
+  try {
+    const address = { url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`, adminSecret: 'a' };
+    const writing = writeForConsole({ address, folder, print: () => {}, signal: stop.signal });
+    await once(silent, 'request');
+    stop.abort();
+    await writing;
+  } finally {
+    silent.closeAllConnections();
+    silent.close();
   }
 });

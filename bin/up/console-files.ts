@@ -11,19 +11,31 @@ import { operation, perform } from '../../operator/engine/request.ts';
 import { readFolder, readTexts } from '../../operator/folder/read-folder.ts';
 
 const PAUSE_MS = 1000;
+const MOST_STOPPING_MS = 1000;
 const FILE_NAME = /^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?\.yaml$/;
 
 /** The file that was written, or why there is none. */
 export type Written = { readonly file: string } | { readonly problem: string };
 
-/** Writes files until the signal. `folder` is named to the user as it is given. */
-export async function writeForConsole(given: {
+type Given = {
   readonly address: EngineAddress;
   readonly folder: string;
   readonly print: (text: string) => void;
   readonly signal: AbortSignal;
-}): Promise<void> {
-  const { address, folder, print, signal } = given;
+};
+
+/** Writes files until the signal, and ends soon after it, also when the engine does not answer. `folder` is named to the user as it is given. */
+export async function writeForConsole(given: Given): Promise<void> {
+  const { signal } = given;
+  const stopped = new Promise<void>((resolve) => {
+    const wait = () => setTimeout(resolve, MOST_STOPPING_MS).unref();
+    if (signal.aborted) wait();
+    else signal.addEventListener('abort', wait, { once: true });
+  });
+  await Promise.race([writeUntil(given), stopped]);
+}
+
+async function writeUntil({ address, folder, print, signal }: Given): Promise<void> {
   const store = (state: object | null) =>
     perform(
       address,
