@@ -137,6 +137,10 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     await open('view=revisions', `console-secret=${CONSOLE_SECRET}`);
     await page.until(shows('One object differs.'));
     expect(await text()).toContain('select_permission/default/public/book/reader added');
+    // The difference is as wide as the list above it.
+    const lefts = `[...document.querySelectorAll('[aria-label="Versions"], .difference')].map((each) => each.getBoundingClientRect().left)`;
+    const [list, difference] = await page.evaluate<readonly number[]>(lefts);
+    expect(difference).toBe(list);
     expect(await text()).toContain('+       "title": {');
     expect(await text()).not.toContain('Go back to version');
     await page.evaluate(`document.querySelectorAll('tbody button')[1].focus()`);

@@ -80,8 +80,8 @@ const STEPS: Readonly<Record<string, readonly Step[]>> = {
     [find('table-1'), `${ROWS} > 0 && ${ROWS} < 400`],
     [clickOn('.views a[href$="unowned"]'), `${READS} && ${ROWS} >= 100`],
     [pressed('Show more of 1000'), `${ROWS} >= 200`],
-    [clickOn('.views a[href$="revisions"]'), `document.querySelector('main .change')`],
-    [pressed('Show more of 1000'), `document.querySelectorAll('main .change').length >= 50`],
+    [clickOn('.views a[href$="revisions"]'), `document.querySelector('main .object-change')`],
+    [pressed('Show more of 1000'), `document.querySelectorAll('main .object-change').length >= 50`],
     [clickOn('.views a[href$="tests"]'), `${READS} && document.querySelector('main p')`],
   ],
   activity: ['events', 'scheduled', 'actions', 'subscriptions', 'usage'].map((view) => [

@@ -126,7 +126,7 @@ const MARKS = { same: ' ', removed: '-', added: '+', skipped: ' ' };
 function Change({ of: { key: name, change, owner, before, after, is_hidden: isHidden } }) {
   const lines = differences(textOf(before), textOf(after));
   return (
-    <div className="change">
+    <div className="object-change">
       <h3>
         {printedKey(name)} <span className={`verb ${change}`}>{change}</span>
       </h3>

@@ -35,7 +35,7 @@ export function pagesOf({ roles: [role, other], table: { schema, name } }: World
     {
       title: 'Ownership, versions',
       path: 'ownership?view=revisions',
-      isShown: `${IS_READ} && document.querySelector('main .change, main [role=status]')`,
+      isShown: `${IS_READ} && document.querySelector('main .object-change, main [role=status]')`,
     },
     { title: 'Activity', path: 'activity', isShown: `document.querySelectorAll('.chart').length === 6` },
     ...['events', 'scheduled', 'actions', 'subscriptions', 'usage'].map((view) => ({
