@@ -107,9 +107,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       const state = { manager: 'm', objects: {} };
       await editing.admin('set_catalog_state', { type: 'operator', state });
       await press(page, 'Try it, without changing anything');
-      await page.until(
-        shows('An operator manages this engine: save the resource in the folder of pergola up'),
-      );
+      await page.until(shows('An operator manages this engine'));
       expect(await page.evaluate(shows('Apply to this engine'))).toBe(false);
       // What pergola up does (bin/up/console-files.ts).
       const store = (state: object) =>
