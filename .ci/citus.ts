@@ -36,7 +36,7 @@ const { values: options } = parseArgs({
     worlds: { type: 'string', default: '2' },
     tenants: { type: 'string', default: '1' },
     failures: { type: 'string', default: '2' },
-    cases: { type: 'string', default: '10' },
+    cases: { type: 'string', default: '6' },
     only: { type: 'string' },
     schemas: { type: 'string', default: '1' },
     load: { type: 'string' },
