@@ -84,9 +84,9 @@ function Report({ minutes, latency, slow_operations: slow }) {
           series={[series('subscriptions', minutes, ({ subscriptions }) => subscriptions)]}
         />
       </div>
-      <h2>Slow operations</h2>
+      <h2>Slowest operations</h2>
       <Grid
-        label="Slow operations"
+        label="Slowest operations"
         columns={SLOW}
         rows={slow}
         keyOf={(each) => JSON.stringify([each.role, each.type, each.operation, each.fields])}

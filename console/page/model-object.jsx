@@ -16,6 +16,7 @@ export function ObjectDetails({ session, index, objectKey, addressOf, onOpen }) 
   const object = index.byKey.get(objectKey);
   const link = (key) => <ObjectLink {...{ index, addressOf, onOpen }} objectKey={key} />;
   const owner = index.ownerOf(objectKey);
+  const description = (answer?.graphql ?? answer?.table)?.description;
   const center = [owner, objectKey].find(
     (key) => key && index.edgesOf(key).length > 0 && index.byKey.has(key),
   );
@@ -32,7 +33,7 @@ export function ObjectDetails({ session, index, objectKey, addressOf, onOpen }) 
         {problem && <p className="problem">{problem.replace(/[^.)]$/, '$&.')}</p>}
         {!answer && !problem && <p className="faint">Loading…</p>}
       </div>
-      {answer?.table?.description && <p>{answer.table.description}</p>}
+      {description && <p>{description}</p>}
       {answer && (
         <Problems
           found={index.problemsOf(objectKey)}
@@ -134,13 +135,13 @@ function Columns({ table, graphql, link, object }) {
         {notes.join(', ')}
         {key && <> → {link(tableKey(source, key.foreign_table))}</>}
       </span>,
-      column.description ?? '',
+      (graphql ? graphql.descriptions[column.name] : column.description) ?? '',
     ];
   });
   return (
     <Facts
       title={`Columns (${rows.length})`}
-      heads={['Column', 'Field', 'Type', 'Keys', 'Comment']}
+      heads={['Column', 'Field', 'Type', 'Keys and defaults', 'Description']}
       rows={rows}
     />
   );

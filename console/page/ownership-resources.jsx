@@ -83,12 +83,15 @@ const UNSERVED = [
   ['Since', ({ since }) => dayAndTime(since)],
 ];
 
+/** What becomes of the objects of a deleted resource, by its deletion policy. */
+const AFTER_DELETION = { Delete: 'its objects are deleted', Retain: 'its objects stay' };
+
 const COLUMNS = [
   ['Resource', ({ resource }) => resource],
   ['Objects', ({ objects }) => objects],
   ['State', stateOf],
-  ['Applied generation', ({ generation }) => generation],
-  ['When it is deleted', ({ deletion_policy: policy }) => policy],
+  ['Generation applied', ({ generation }) => generation],
+  ['If it is deleted', ({ deletion_policy: policy }) => AFTER_DELETION[policy] ?? policy],
   ['Created', ({ created_at }) => (created_at ? dayAndTime(created_at) : '–')],
 ];
 

@@ -123,7 +123,7 @@ function tableDetails({ key }: MetadataObject, work: UnitOfWork): object {
   return {
     ...(catalog && { table: printTable(catalog) }),
     ...(table && {
-      graphql: { type: table.typeName, root_fields: Object.fromEntries(named), ...fieldNames(table) },
+      graphql: { type: table.typeName, root_fields: Object.fromEntries(named), ...fieldsOf(table) },
     }),
     ...(table?.enum && {
       enum_values: table.enum.values.map(({ name, description }) => ({ name, description })),
@@ -131,8 +131,14 @@ function tableDetails({ key }: MetadataObject, work: UnitOfWork): object {
   };
 }
 
-function fieldNames({ columns }: ResolvedTable): object {
-  return { fields: Object.fromEntries(columns.map(({ name, graphqlName }) => [name, graphqlName])) };
+/** Returns the fields of columns, and the descriptions that the API serves: those of the metadata, or the comments of the database. */
+function fieldsOf({ columns, description }: ResolvedTable): object {
+  const described = columns.filter((column) => column.description !== null);
+  return {
+    fields: Object.fromEntries(columns.map(({ name, graphqlName }) => [name, graphqlName])),
+    description,
+    descriptions: Object.fromEntries(described.map((column) => [column.name, column.description])),
+  };
 }
 
 function tableOf(key: string, work: UnitOfWork) {

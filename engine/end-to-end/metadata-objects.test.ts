@@ -18,6 +18,8 @@ beforeAll(async () => {
     insert into color values ('red', 'stop'), ('green', 'go');
     create table author (id int primary key, name text not null);
     create table book (id int primary key, title text, author_id int references author, color text references color);
+    comment on column book.title is 'Of the database';
+    comment on column book.author_id is 'Who wrote it';
     create view newest as select * from book`);
   engine = await startTestEngine({ databaseUrl: database.url, consoleSecret: SECRET });
 });
@@ -60,6 +62,7 @@ describe('on a database', () => {
       },
       {
         table: named('book'),
+        configuration: { comment: 'Books of the shop', column_config: { title: { comment: 'As printed' } } },
         object_relationships: [
           { name: 'author', using: { foreign_key_constraint_on: 'author_id' } },
           { name: 'lost', using: { foreign_key_constraint_on: 'auther_id' } },
@@ -137,6 +140,10 @@ describe('on a database', () => {
     expect(book.table).toMatchObject({ type: 'table', primary_key: ['id'] });
     expect(book.table.columns[2]).toMatchObject({ name: 'author_id', type: 'int4', nullable: true });
     expect(book.graphql).toMatchObject({ type: 'book', root_fields: { select_by_pk: 'book_by_pk' } });
+    expect([book.graphql.description, book.graphql.descriptions]).toEqual([
+      'Books of the shop',
+      { title: 'As printed', author_id: 'Who wrote it' },
+    ]);
     expect(book.objects.map(({ key }: { key: string }) => key)).toEqual([
       'object_relationship/shop/public/book/author',
       'object_relationship/shop/public/book/lost',
