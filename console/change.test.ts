@@ -75,7 +75,8 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     await press(page, 'Try it, without changing anything');
     await page.until(shows('reader reaches more of public.book'));
     await page.until(shows('schema of reader: 5 safe'));
-    expect(await page.evaluate(shows('Apply to this engine'))).toBe(false);
+    for (const text of ['Apply to this engine', 'Open as a file'])
+      expect(await page.evaluate(shows(text))).toBe(false);
     expect((await world.engine.admin('export_metadata', {})).body).toEqual(before);
     await enter('columns', 'id');
     await page.until(shows('The spec has changed since.'));
@@ -86,6 +87,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       databaseUrl: world.database.url,
       enableConsole: true,
       consoleMode: 'edit',
+      consoleNewFileUrl: 'https://forge.example/new?path=api/{name}&value={text}',
     });
     try {
       const link = `${editing.url}/console/change?kind=TablePermission#admin-secret=${editing.adminSecret}`;
@@ -101,6 +103,17 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       await permit('*');
       await press(page, 'Try it, without changing anything');
       await page.until(shows('Apply to this engine'));
+      const opened = `[...document.querySelectorAll('a')].find((each) => each.textContent === 'Open as a file').href`;
+      const { origin, searchParams } = new URL(await page.evaluate<string>(opened));
+      expect([origin, searchParams.get('path')]).toEqual([
+        'https://forge.example',
+        expect.stringMatching(/^api\/.*\.yaml$/),
+      ]);
+      expect(searchParams.get('value')).toBe(
+        await page.evaluate(
+          `document.querySelector('[aria-label=Resource] pre, pre[aria-label=Resource], [aria-label=Resource]').textContent`,
+        ),
+      );
       await press(page, 'Apply to this engine');
       await page.until(shows('Applied'));
       expect(await permitted()).toBe('*');

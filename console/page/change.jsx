@@ -8,6 +8,7 @@ import { CopyButton } from './copy-button.jsx';
 import { DownloadLink } from './download-link.jsx';
 import { Effects } from './effects.jsx';
 import { partsOf } from './model-index.js';
+import { NewFileLink } from './new-file-link.jsx';
 import { FORMS, resourceText } from './resource.js';
 import { Scrolling } from './scrolling.jsx';
 import { SpecForm } from './spec-form.jsx';
@@ -89,6 +90,7 @@ function Resource({ row, session, known }) {
           </label>
           <CopyButton text={text} />
           <DownloadLink file={`${name}.yaml`} text={text} />
+          <NewFileLink file={`${name}.yaml`} text={text} />
         </div>
         <Scrolling label="Resource" text={text} />
         <h2>What is missing</h2>

@@ -16,6 +16,9 @@ export const UNAUTHORIZED_ROLE = document.querySelector('meta[name=unauthorized-
 /** True when nothing on the pages may change anything. */
 export const IS_READ_ONLY = document.querySelector('meta[name=console-mode]').content !== 'edit';
 
+/** The address of a form that creates a file, with `{name}` and `{text}`; empty when the engine has none. */
+export const NEW_FILE_URL = document.querySelector('meta[name=new-file-url]').content;
+
 export const KEYS = {
   role: 'pergola-role',
   variables: 'pergola-session-variables',

@@ -171,6 +171,15 @@ export const httpUrl: OptionType<string> = {
   },
 };
 
+/** The address of a form that creates a file: `{name}` and `{text}` stand for the name and the content of the file. */
+export const newFileUrl: OptionType<string> = {
+  placeholder: 'URL',
+  parse: (value) =>
+    value.includes('{text}')
+      ? httpUrl.parse(value)
+      : wrong('expects {text} where the text of the file belongs'),
+};
+
 /** The origin of a page as browsers send it: scheme, name and perhaps port. A star can be a part of the name or the port, and a
  *  slash at the end is accepted. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?=[^/])[^\s/?#@*]*\*?[^\s/?#@*]*\/?$/i;

@@ -14,6 +14,7 @@ import {
   listeningHost,
   listOf,
   namingConvention,
+  newFileUrl,
   type OptionType,
   oneOf,
   origins,
@@ -479,6 +480,9 @@ export const OPTIONS = {
   'console-mode': row('API', oneOf(['read-only', 'edit']), {
     default: 'read-only',
     doc: 'whether the pages of the console may change anything: in read-only they run no mutation',
+  }),
+  'console-new-file-url': row('API', newFileUrl, {
+    doc: 'address of a form that creates a file in the repository of the resources, with {name} and {text} where these belong; the page Change links to it',
   }),
   'stringify-numeric-types': row('API', flag, {
     default: false,

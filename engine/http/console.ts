@@ -37,11 +37,12 @@ const POLICY = [
 ].join('; ');
 
 export function consoleRoutes(app: FastifyInstance, context: HttpContext): void {
-  const { headerPrefix, unauthorizedRole = '', consoleMode } = context.options;
+  const { headerPrefix, unauthorizedRole = '', consoleMode, consoleNewFileUrl = '' } = context.options;
   const settings = {
     'header-prefix': headerPrefix,
     'unauthorized-role': unauthorizedRole,
     'console-mode': consoleMode,
+    'new-file-url': consoleNewFileUrl,
   };
   // Relative, for proxies that add a prefix. Browsers keep the part after `#`, which signs in.
   for (const path of ['/', '/console']) app.get(path, async (_, reply) => reply.redirect('console/'));
