@@ -37,12 +37,13 @@ class Operator {
     resources: readonly CustomResource[],
     given: Partial<CrSnapshot> = {},
     options = OPTIONS,
+    past: PreviousPass = {},
   ): Promise<Report> {
     this.ports.resources = resources;
     this.ports.given = { ...this.ports.given, ...given };
     const { source, sink, clock, engine } = this.ports;
     const own = this.#remembers ? this.#engine : engine.port;
-    const report = await reconcile({ engine: own, source, sink, clock }, options, this.#past);
+    const report = await reconcile({ engine: own, source, sink, clock }, options, { ...this.#past, ...past });
     if (this.#remembers) this.#past = report;
     return report;
   }
@@ -232,17 +233,20 @@ test('an edit does not wait for deletions that are held, and does not end the ho
   const operator = new Operator(true);
   const others = Array.from({ length: 30 }, (_, i) => table(`t${i}`));
   const [a, kept] = [table('a'), permission('p', 'a', 'r')];
-  const pass = (resources: readonly CustomResource[]) => operator.pass(resources, { hasStatuses: true });
-  await pass([a, kept, ...others]);
-  expect((await pass([a, kept])).plan?.pruneHold).toMatchObject({ count: 30 });
+  const pass = (...resources: readonly CustomResource[]) =>
+    operator.pass([a, ...resources], { hasStatuses: true });
+  await pass(kept, ...others);
+  expect((await pass(kept)).plan?.pruneHold).toMatchObject({ count: 30 });
   const edited = permission('p', 'a', 'r', ['id', 'name'], { generation: 2 });
-  const first = await pass([a, edited]);
-  expect(first.isOfEdits).toBe(true);
+  const backoff = new Map([['another', { owner: 'Table default/other', hash: 'h', failures: 1 }]]);
+  const given = { hasStatuses: true } as const;
+  const first = await operator.pass([a, edited], given, OPTIONS, { backoff: backoff as never });
+  expect([first.isOfEdits, first.backoff]).toEqual([true, backoff]);
   expect(first.resources.map(({ metadata }) => metadata.name)).toEqual(['p']);
   expect(operator.ports.readiness(edited)).toBe('True Applied');
   expect([first.isCut, operator.ports.engine.writes.at(-1)?.edits.length]).toEqual([true, 1]);
   const again = permission('p', 'a', 'r', ['id'], { generation: 3 });
-  const second = await pass([a, again]);
+  const second = await pass(again);
   expect(second.isOfEdits).toBe(false);
   expect(second.plan?.pruneHold).toMatchObject({ count: 30 });
   expect(operator.ports.engine.metadata.sources[0]!.tables).toHaveLength(31);

@@ -106,9 +106,9 @@ export async function attempt(
       if (report.wasWritten && isConnected(migrated, made)) continue;
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
         await removeUnusedValues(engine, made, snapshot, options);
-        const left = withoutApplied(backoff, made.settled.excluded);
         const verdicts = withMigrations(report.verdicts, migrated);
-        return { snapshot, report: { ...report, verdicts, wasWritten, backoff: left, heldBack } };
+        const left = leftAfter(made, { backoff, heldBack }, { backoff: earlier, heldBack: heldEarlier });
+        return { snapshot, report: { ...report, verdicts, wasWritten, ...left } };
       }
       parts.grow();
     } catch (error) {
@@ -130,6 +130,17 @@ export async function attempt(
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
   }
+}
+
+/** Returns what the next pass may use. A pass over edits alone leaves what else was refused or held back as it was. */
+function leftAfter(
+  { scope, settled }: PassPlan,
+  found: Pick<Attempt, 'backoff' | 'heldBack'>,
+  before: Pick<Attempt, 'backoff' | 'heldBack'>,
+) {
+  return scope.isOfEdits
+    ? before
+    : { backoff: withoutApplied(found.backoff, settled.excluded), heldBack: found.heldBack };
 }
 
 /** False when the plan of an incremental scope breaks objects of resources out of scope, or edits that come first do not fit without the rest. */

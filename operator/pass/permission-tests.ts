@@ -81,7 +81,10 @@ export async function withTests(
     }
   }
   const stored = await storeResults(engine, { snapshot, results, now: clock.now() }, report);
-  return { ...report, verdicts, resourceVersion: stored, tests: memoryOf(applied, results, pass, stored) };
+  const memory = memoryOf(applied, results, pass, stored);
+  // A pass over edits alone runs no tests of others.
+  const tests = report.plan?.scope.isOfEdits ? new Map([...before, ...memory]) : memory;
+  return { ...report, verdicts, resourceVersion: stored, tests };
 }
 
 /** Stores the results that changed, and returns the version of the engine afterwards. */
