@@ -11,6 +11,7 @@ import {
   parseFlagTable,
   textOf,
 } from '../operator/folder/flag-table.ts';
+import { SCHEMAS_FLAG } from '../operator/folder/schemas.ts';
 
 const ENGINE_FLAGS = {
   engine: { value: 'URL', doc: 'the engine; default http://127.0.0.1:8080' },
@@ -50,6 +51,7 @@ export const FORMS = ['metadata', 'crs'] as const;
 export const RESOURCE_FLAGS = {
   'engine-ref': { value: 'NAME', doc: 'the Engine that the resources refer to; default main' },
   namespace: { short: 'n', value: 'NAME', doc: 'the namespace of the resources; default none' },
+  ...SCHEMAS_FLAG,
 } as const satisfies Record<string, Flag>;
 
 /** Returns the parsed command line; undefined after it has printed the help. */

@@ -14,6 +14,7 @@ import {
   textOf,
   textsOf,
 } from '../operator/folder/flag-table.ts';
+import { SCHEMAS_FLAG, schemaBaseOf } from '../operator/folder/schemas.ts';
 import { type InitOptions, printNewResources, writeNewResources } from './init/init-folder.ts';
 
 const FLAGS = {
@@ -29,6 +30,7 @@ const FLAGS = {
   source: { value: 'NAME', doc: 'the source that the tables belong to; default default' },
   'engine-ref': { value: 'NAME', doc: 'the Engine that the resources refer to; default none' },
   namespace: { short: 'n', value: 'NAME', doc: 'the namespace of the resources; default none' },
+  ...SCHEMAS_FLAG,
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies FlagTable;
 
@@ -111,6 +113,7 @@ function optionsOf(argv: readonly string[]): InitFlags | undefined {
     source: text('source') ?? 'default',
     engineRef: text('engine-ref'),
     namespace: text('namespace'),
+    schemaBase: schemaBaseOf(text('schemas')),
   };
 }
 

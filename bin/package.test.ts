@@ -12,6 +12,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -24,6 +25,8 @@ import { COMMANDS } from './commands.mjs';
 import { packInto } from './package.ts';
 
 const MOST_MB = 6;
+/** The address of the site that SITE_URL names in a release. */
+const SITE = 'https://docs.example/pergola/';
 
 // Not below the system's temporary folder, where an installation of npm above it could be taken for ours.
 const folder = mkdtempSync('/var/tmp/pergola-packed-');
@@ -34,7 +37,7 @@ let archive: string;
 
 beforeAll(async () => {
   chmodSync(folder, 0o755);
-  archive = await packInto(folder);
+  archive = await packInto(folder, SITE);
   execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', archive], {
     cwd: folder,
     stdio: 'pipe',
@@ -80,6 +83,20 @@ test('commands read the files beside them', () => {
   expect(output(PROGRAM, 'validate', '-f', join(installed, 'deploy/examples/library'))).toContain(
     'no problems',
   );
+});
+
+test('resources name the JSON Schemas that the site has of the version', () => {
+  const old =
+    'apiVersion: pergola.dev/v1alpha1\nkind: InheritedRole\nmetadata: { name: a }\nspec: { roleSet: [b] }\n';
+  writeFileSync(join(folder, 'role.yaml'), old);
+  output(PROGRAM, 'convert', '-f', 'role.yaml');
+  const schemas = `https://docs.example/pergola/${manifest().version}/schemas`;
+  const line = `# yaml-language-server: $schema=${schemas}/pergola.dev/inheritedrole_v1alpha1.json\n`;
+  expect(readFileSync(join(folder, 'role.yaml'), 'utf8')).toBe(line + old.replace('roleSet', 'roles'));
+});
+
+test('an address of the site that is no URL is refused', async () => {
+  await expect(packInto(folder, 'docs.example')).rejects.toThrow('SITE_URL docs.example is not a URL');
 });
 
 test('a stack trace names the source', () => {

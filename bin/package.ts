@@ -1,11 +1,13 @@
 /** `npm run package`: writes pergola-<version>.tgz, the package of npm. It has each command as JavaScript, because Node runs no TypeScript in
  *  node_modules, with the packages that it imports; source maps, so that stack traces name the sources; and the files that commands read.
- *  In: the folder for the archive (default: the current one). Not here: how commands are bundled (bundle.ts). */
+ *  In: the folder for the archive (default: the current one), and SITE_URL, the address of the site with the documents of all versions, if there is one.
+ *  The package then names the JSON Schemas there (operator/folder/schemas.ts). Not here: how commands are bundled (bundle.ts). */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { buildConsole } from '../console/build.ts';
+import { SCHEMAS_FOLDER } from '../crds/json-schemas.ts';
 import { billOfMaterials } from './bill-of-materials.ts';
 import { buildInto } from './bundle.ts';
 import { LIST, ROOT } from './bundled.mjs';
@@ -37,10 +39,11 @@ type Manifest = {
 };
 
 /** Writes the archive into `folder` and returns its path. */
-export async function packInto(folder: string): Promise<string> {
+export async function packInto(folder: string, site = process.env['SITE_URL']): Promise<string> {
+  const written = manifest(site);
   const staged = mkdtempSync(join(tmpdir(), 'pergola-package-'));
   try {
-    await stage(staged);
+    await stage(staged, written);
     const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', folder], { cwd: staged });
     const [{ filename }] = JSON.parse(packed.toString()) as [{ filename: string }];
     return join(folder, filename);
@@ -49,7 +52,7 @@ export async function packInto(folder: string): Promise<string> {
   }
 }
 
-async function stage(folder: string): Promise<void> {
+async function stage(folder: string, written: object): Promise<void> {
   await buildInto(join(folder, 'dist'), Object.keys(COMMANDS), { isPackage: true });
   await buildConsole(join(folder, 'dist/console'));
   const licenses = readFileSync(join(folder, 'dist/console/LICENSES.md'), 'utf8');
@@ -57,18 +60,30 @@ async function stage(folder: string): Promise<void> {
   // No source that could be newer is there.
   write(join(folder, 'dist', LIST), '[]');
   write(join(folder, 'bin/pergola.mjs'), COMMAND);
-  write(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
+  write(join(folder, 'package.json'), `${JSON.stringify(written, null, 2)}\n`);
   for (const file of globSync(FILES, { cwd: ROOT })) {
     cpSync(join(ROOT, file), join(folder, file), { recursive: true });
   }
 }
 
-function manifest(): object {
+function manifest(site: string | undefined): object {
   const root = read('package.json');
   const { scripts: _, private: __, workspaces: ___, devDependencies, allowScripts: ____, ...kept } = root;
   const known = { ...devDependencies, ...read('engine/package.json').dependencies };
   const dependencies = Object.entries(known).filter(([name]) => DEPENDENCIES.test(name));
-  return { ...kept, engines: { node: '>=24.2' }, dependencies: Object.fromEntries(dependencies) };
+  return {
+    ...kept,
+    ...(site && { schemas: schemasOn(site, root.version) }),
+    engines: { node: '>=24.2' },
+    dependencies: Object.fromEntries(dependencies),
+  };
+}
+
+/** Returns where the site has the JSON Schemas of a version (docs/site/publish.ts). Throws when the address is no URL. */
+function schemasOn(site: string, version: string): string {
+  if (!/^https?:\/\/\S+$/.test(site))
+    throw new Error(`SITE_URL ${site} is not a URL such as https://HOST/PATH`);
+  return `${site.replace(/\/+$/, '')}/${version}/${SCHEMAS_FOLDER}`;
 }
 
 function read(file: string): Manifest & Readonly<Record<string, unknown>> {

@@ -1,8 +1,12 @@
 /** Tests `export --as crs` and `import -o`: the resources they write produce the same metadata when they are applied. */
+import { globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
+import { Ajv } from 'ajv';
+import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { writeSchemas } from '../crds/json-schemas.ts';
 import { run as apply } from '../operator/commands/apply.ts';
 import { type EveryKind, startEveryKind } from '../operator/testing/every-kind.ts';
 import { EVERY_KIND } from '../testing/examples.ts';
@@ -48,7 +52,11 @@ test('metadata of every kind is unchanged after an export to resources or a dire
   const [crs, directory, again] = ['crs', 'directory', 'again'].map((name) => join(folder, name));
   expect(await say(exportTo, '-o', crs!, '--as', 'crs', ...engine())).toMatchObject({ code: 0, err: '' });
   expect((await say(exportTo, directory!, ...engine())).code).toBe(0);
-  expect(await say(importFrom, '-d', directory!, '-o', again!)).toMatchObject({ code: 0, err: '' });
+  const schemas = join(folder, 'schemas');
+  writeSchemas(schemas);
+  const argv = ['-d', directory!, '-o', again!, '--schemas', relative(process.cwd(), schemas)];
+  expect(await say(importFrom, ...argv)).toMatchObject({ code: 0, err: '' });
+  expectNamedSchemas(again!);
   for (const resources of [crs!, again!]) {
     await forget();
     expect(await say(apply, '-f', resources, ...engine())).toMatchObject({ code: 0, err: '' });
@@ -60,6 +68,25 @@ test('export does not write to a folder that is not empty', async () => {
   const { code, err } = await say(exportTo, '-o', join(folder, 'crs'), '--as', 'crs', ...engine());
   expect([code, err]).toEqual([1, expect.stringContaining('is not empty; name a new folder')]);
 });
+
+/** Expects each resource of a folder to name, from where it is, a schema that accepts it and refuses a misspelt field. */
+function expectNamedSchemas(resources: string): void {
+  const files = globSync('**/*.yaml', { cwd: resources }).map((file) => join(resources, file));
+  const kinds = new Set<string>();
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8');
+    const resource = load(text) as { readonly kind: string; readonly spec: object };
+    const [, named] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
+    expect([file, named !== undefined]).toEqual([file, resource.kind !== 'Secret']);
+    if (named === undefined) continue;
+    kinds.add(resource.kind);
+    const schema = JSON.parse(readFileSync(join(dirname(file), named), 'utf8'));
+    const isValid = new Ajv({ strict: false, validateFormats: false }).compile(schema);
+    expect([file, isValid(resource), isValid.errors]).toEqual([file, true, null]);
+    expect([file, isValid({ ...resource, spec: { ...resource.spec, tabel: 'a' } })]).toEqual([file, false]);
+  }
+  expect(kinds.size).toBeGreaterThan(10);
+}
 
 /** Sorts lists, because the order of objects has no meaning. */
 function sorted(value: unknown): unknown {

@@ -2,6 +2,7 @@
  *  Not here: the resources (operator/folder/describe.ts), the files (operator/folder/write-folder.ts). */
 import { foreignSources, type Metadata, normalMetadata, unservedText } from '../engine/metadata/index.ts';
 import { describeMetadata } from '../operator/folder/describe.ts';
+import { schemaBaseOf } from '../operator/folder/schemas.ts';
 import { SECRETS_FOLDER, writeFolder } from '../operator/folder/write-folder.ts';
 import type { CommandLine } from './engine-flags.ts';
 
@@ -12,7 +13,8 @@ export async function writeResources(
 ): Promise<void> {
   const text = (name: string) => (typeof flag(name) === 'string' ? String(flag(name)) : undefined);
   const description = describeMetadata(normalMetadata(metadata), { name: text('engine-ref') ?? 'main' });
-  const files = await writeFolder(folder, description, text('namespace'));
+  const schemas = schemaBaseOf(text('schemas'));
+  const files = await writeFolder(folder, description, { namespace: text('namespace'), schemas });
   process.stdout.write(`${files.length} files in ${folder}\n`);
   for (const { name, kind } of foreignSources(metadata))
     process.stderr.write(`source ${name} is left out: ${unservedText(kind)}\n`);

@@ -21,7 +21,7 @@ import { permissionTest } from './kinds/permission-test.ts';
 import { queryCollection } from './kinds/query-collection.ts';
 import { remoteRelationship } from './kinds/remote-relationship.ts';
 import { remoteSchema } from './kinds/remote-schema.ts';
-import type { CustomResource } from './kinds/resource.ts';
+import { API_GROUP, API_VERSION, type CustomResource } from './kinds/resource.ts';
 import { restEndpoint } from './kinds/rest-endpoint.ts';
 import { scheduledEvent } from './kinds/scheduled-event.ts';
 import { source } from './kinds/source.ts';
@@ -78,6 +78,11 @@ const BY_NAME: ReadonlyMap<string, KindRow> = new Map(KINDS.map((row) => [row.ki
 
 export function kindOf(name: string): KindRow | undefined {
   return BY_NAME.get(name);
+}
+
+/** Returns the path of the JSON Schema of a kind among those of a release, as kubeconform names it: `pergola.dev/table_v1alpha1.json`. */
+export function schemaFileOf(kind: string): string {
+  return `${API_GROUP}/${kind.toLowerCase()}_${API_VERSION}.json`;
 }
 
 const RANKS: ReadonlyMap<string, number> = new Map(KINDS.map(({ kind }, rank) => [kind, rank]));

@@ -124,6 +124,27 @@ test('a second run writes what is new, suggests what belongs in other files, and
   expect(await said(validate, '-f', folder)).toMatchObject({ code: 0 });
 });
 
+test('with --schemas each resource names its JSON Schema, and a second run changes nothing', async () => {
+  const [folder, base] = [join(root, 'named'), 'https://docs.example/0.4.0/schemas'];
+  const argv = ['-o', folder, '--role', 'reader', '--readable', '--schemas', base];
+  expect(await fromDatabase(...argv)).toMatchObject({ code: 0 });
+  const line = (kind: string) =>
+    `# yaml-language-server: $schema=${base}/pergola.dev/${kind}_v1alpha1.json\n`;
+  const files = [...contentOf(folder)].filter(([file]) => file.endsWith('.yaml'));
+  for (const [file, text] of files) {
+    const kind = /^(?:# )?kind: (\w+)$/m.exec(text)![1]!.toLowerCase();
+    // What is commented out has its line commented out, too.
+    if (/^kind:/m.test(text)) expect([file, text.slice(0, line(kind).length)]).toEqual([file, line(kind)]);
+    else expect([file, text]).toEqual([file, expect.stringContaining(`\n# ${line(kind)}# apiVersion:`)]);
+  }
+  expect(files.filter(([, text]) => /^# kind:/m.test(text))).not.toEqual([]);
+  const before = contentOf(folder);
+  expect(await fromDatabase(...argv)).toMatchObject({ code: 0, text: expect.stringContaining('is new.') });
+  expect(contentOf(folder)).toEqual(before);
+  expect(await said(validate, '-f', folder)).toMatchObject({ code: 0 });
+  expect(await said(apply, '-f', folder, ...onEngine())).toMatchObject({ code: 0 });
+});
+
 test('the role of a second run gets permissions for the tables of the folder', async () => {
   const folder = join(root, 'resources');
   const { text } = await fromDatabase('-o', folder, '--role', 'clerk', '--readable', '--schema', 'sales');

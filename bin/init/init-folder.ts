@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { listText } from '../../engine/errors/list-text.ts';
 import { objectKey } from '../../engine/metadata/index.ts';
 import type { QualifiedName } from '../../engine/metadata/schema/common.ts';
+import { type SchemaBase, schemaLineOf } from '../../operator/folder/schemas.ts';
 import { FolderProblem } from '../../operator/folder/write-folder.ts';
 import { type Folder, RECORD_FILE, readTarget } from './folder.ts';
 import { type Proposal, propose } from './propose.ts';
@@ -14,12 +15,14 @@ import { readmeOf } from './readme.ts';
 import { filesOf, type ResourceFile, type Surroundings, suggestionsOf } from './resources.ts';
 import { summaryOf } from './summary.ts';
 
-export type InitOptions = Surroundings & {
+export type InitOptions = Omit<Surroundings, 'schemaLine'> & {
   readonly url: string;
   /** The schemas; empty for all. */
   readonly schemas: readonly string[];
   /** The role that may read everything. */
   readonly role: string | undefined;
+  /** The JSON Schemas that the files name; undefined for none. */
+  readonly schemaBase: SchemaBase | undefined;
 };
 
 /** Writes the files of new objects below the folder and returns the summary. Files that exist are unchanged. */
@@ -51,7 +54,9 @@ async function newFiles(path: string | undefined, options: InitOptions) {
       `the database ${database} has no tables that can be served${whyNone(proposal.selection)}`,
     );
   }
-  const files = filesOf(proposal, folder, options);
+  const schemaLine = (kind: string, file: string) =>
+    schemaLineOf(options.schemaBase, kind, path === undefined ? '-' : join(path, file));
+  const files = filesOf(proposal, folder, { ...options, schemaLine });
   const summary = summaryOf({
     folder: path,
     database,

@@ -28,6 +28,8 @@ export type Surroundings = {
   readonly source: string;
   readonly engineRef: string | undefined;
   readonly namespace: string | undefined;
+  /** Returns the line above a resource of a kind in a file that names its JSON Schema; an empty text for none. */
+  readonly schemaLine: (kind: string, path: string) => string;
 };
 
 export type ResourceFile = {
@@ -100,7 +102,8 @@ function tableFiles(proposal: Proposal, name: Namer, around: Surroundings): read
       path: at.path,
       group,
       keys: [key, ...below.map((object) => object.key)],
-      text: commentOf(catalog) + document('Table', at.name, spec, around),
+      text:
+        around.schemaLine('Table', at.path) + commentOf(catalog) + document('Table', at.name, spec, around),
     };
   });
 }
@@ -162,11 +165,14 @@ function functionFile(
   );
   const comment = catalog.functions.get(qualifiedKey(called))?.[0]?.comment ?? null;
   const head = comment === null ? '' : printComment(comment);
+  const line = around.schemaLine('Function', at.path);
   return {
     path: at.path,
     group: isVolatile ? 'volatile' : 'functions',
     keys: [object.key],
-    text: isVolatile ? head + printComment(volatileText(called)) + printComment(text.trimEnd()) : head + text,
+    text: isVolatile
+      ? head + printComment(volatileText(called)) + printComment(line + text.trimEnd())
+      : line + head + text,
   };
 }
 
@@ -207,7 +213,8 @@ function permissionFiles(proposal: Proposal, name: Namer, around: Surroundings):
       path: at.path,
       group: 'permissions' as const,
       keys: [key],
-      text: document('TablePermission', at.name, spec, around),
+      text:
+        around.schemaLine('TablePermission', at.path) + document('TablePermission', at.name, spec, around),
     };
   });
 }

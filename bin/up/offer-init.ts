@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { readFolder } from '../../operator/folder/read-folder.ts';
+import { schemaBaseOf } from '../../operator/folder/schemas.ts';
 import { RECORD_FILE } from '../init/folder.ts';
 import { writeNewResources } from '../init/init-folder.ts';
 
@@ -55,7 +56,9 @@ export async function folderToServe(offer: Offer, terminal: Terminal): Promise<s
 
 async function writeInto(target: string, { url }: Offer, { output }: Terminal): Promise<string> {
   const around = { source: 'default', engineRef: undefined, namespace: undefined };
-  const summary = await writeNewResources(target, { ...around, url, schemas: [], role: undefined });
+  const schemaBase = schemaBaseOf(undefined);
+  const options = { ...around, url, schemas: [], role: undefined, schemaBase };
+  const summary = await writeNewResources(target, options);
   // The next step of the summary is what runs now.
   output.write(summary.replace(/^Next: .*\n/m, ''));
   return target;

@@ -1,7 +1,7 @@
 /** Builds what a release publishes, but for the image: the package of npm, both charts, the definitions as one file, their JSON Schemas, the bill
  *  of materials, the notes of the version from CHANGELOG.md, and the checksums of all of them.
  *  `node deploy/release/artifacts.ts v1.2.3 [FOLDER]`: the tag must be the version of package.json, and CHANGELOG.md must have its section.
- *  In: a checkout, helm. Out: files in the folder (default: dist/release). Not here: publishing and signing (.github/workflows/release.yaml),
+ *  In: a checkout, helm, and SITE_URL (bin/package.ts). Out: files in the folder (default: dist/release). Not here: publishing and signing (.github/workflows/release.yaml),
  *  the image (deploy/Dockerfile). */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,10 +16,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { BILL, packInto } from '../../bin/package.ts';
 import { CHARTS } from '../../crds/generate.ts';
-import { jsonSchemas } from '../../crds/json-schemas.ts';
+import { writeSchemas } from '../../crds/json-schemas.ts';
 import { version } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -81,10 +81,7 @@ function definitions(): string {
 /** Writes the JSON Schemas into an archive. */
 function packSchemas(archive: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'pergola-schemas-'));
-  for (const [file, text] of jsonSchemas()) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    writeFileSync(join(folder, file), text);
-  }
+  writeSchemas(folder);
   execFileSync('tar', ['-czf', archive, '-C', folder, '.']);
   rmSync(folder, { recursive: true });
 }

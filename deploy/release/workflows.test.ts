@@ -16,7 +16,11 @@ type Job = {
   readonly 'timeout-minutes'?: number;
   readonly strategy?: { readonly matrix: { readonly stage: readonly string[] } };
 };
-type Workflow = { readonly permissions: object; readonly jobs: Readonly<Record<string, Job>> };
+type Workflow = {
+  readonly permissions: object;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly jobs: Readonly<Record<string, Job>>;
+};
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
@@ -63,6 +67,15 @@ test('continuous integration runs every stage that needs nothing beside the clon
   const alone = declared.map(([, name]) => name!).filter((name) => !beside.includes(name));
   expect(alone).toContain('speed');
   expect(jobs['stage']?.strategy?.matrix.stage.toSorted()).toEqual(alone.toSorted());
+});
+
+test('the package of a release, in the image too, gets the address of the site', () => {
+  const { env, jobs } = load(read('.github/workflows/release.yaml')) as Workflow;
+  expect(env?.['SITE_URL']).toBe('${{ vars.SITE_URL }}');
+  const builds = jobs['image']!.steps.filter(({ run = '' }) => run.includes('docker buildx build'));
+  expect(builds.length).toBe(2);
+  for (const { run } of builds) expect(run).toContain('--build-arg "SITE_URL=$SITE_URL"');
+  expect(read('deploy/Dockerfile')).toMatch(/^ARG SITE_URL=""\nRUN node bin\/package\.ts/m);
 });
 
 test('a release publishes the documents after everything else, and a trial pushes nothing', () => {

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { jsonSchemas } from '../../crds/json-schemas.ts';
 import { compareVersions, publishSite } from './publish.ts';
 
 const folder = mkdtempSync('/var/tmp/pergola-publish-');
@@ -40,6 +41,7 @@ test('versions are added to the branch, which keeps the others, and replaced whe
   expect(inSite('index.html')).toContain('url=0.10.0/index.html');
   expect(git(origin, 'rev-parse', 'site:0.9.0')).toBe(git(origin, 'rev-parse', `${first}:0.9.0`));
   expect(inSite('0.9.0/llms.txt')).toContain('guides/limits.md');
+  for (const [file, text] of jsonSchemas()) expect(inSite(`0.9.0/schemas/${file}`)).toBe(text);
 
   const before = git(origin, 'rev-parse', 'site^{tree}');
   publish('0.9.0');

@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { SCHEMAS_FOLDER, writeSchemas } from '../../crds/json-schemas.ts';
 import project from '../../package.json' with { type: 'json' };
 import { buildSite, type SiteOptions } from './build.ts';
 import { ROOT } from './documents.ts';
@@ -20,6 +21,8 @@ export function addVersion(
 ): void {
   mkdirSync(folder, { recursive: true });
   buildSite(join(folder, version), { version, repository, isVersioned: true });
+  // The files that init, import and convert write name them.
+  writeSchemas(join(folder, version, SCHEMAS_FOLDER));
   const versions = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && /^\d/.test(entry.name))
     .map(({ name }) => name)

@@ -67,6 +67,45 @@ test('JSON stays JSON, on standard input too', async () => {
   expect((await convert(['-f', '-'], OLD)).out).toBe(NEW);
 });
 
+const SITE = 'https://docs.example/0.4.0/schemas';
+const lineOf = (kind: string, base = SITE) =>
+  `# yaml-language-server: $schema=${base}/pergola.dev/${kind}_v1alpha1.json\n`;
+
+test('files that are rewritten name the schema of each resource, once', async () => {
+  const secret = 'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\n';
+  const table = NEW.replace('InheritedRole', 'Table').replace('roles: [b] # both', 'table: a # one');
+  const other = '# yaml-language-server: $schema=https://other.example/a.json\n';
+  const text = [OLD, secret, table, other + OLD].join('---\n');
+  const json = JSON.stringify({
+    apiVersion: 'pergola.dev/v1alpha1',
+    kind: 'InheritedRole',
+    spec: { roleSet: ['b'] },
+  });
+  const folder = folderWith({ 'a.yaml': text, 'new.yaml': NEW, 'b.json': json });
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+  const run = (...flags: readonly string[]) => convert(['-f', folder, ...flags]);
+
+  expect(await run('--schemas', SITE)).toMatchObject({ code: 0, err: '' });
+  const named = [lineOf('inheritedrole') + NEW, secret, lineOf('table') + table, other + NEW].join('---\n');
+  expect(read('a.yaml')).toBe(named);
+  expect([read('new.yaml'), JSON.parse(read('b.json')).spec]).toEqual([NEW, { roles: ['b'] }]);
+  expect((await run('--schemas', SITE)).out).toBe('3 files, none has the old form.\n');
+  expect(read('a.yaml')).toBe(named);
+
+  const newer = SITE.replace('0.4.0', '0.5.0');
+  writeFileSync(join(folder, 'a.yaml'), named.replaceAll('roles:', 'roleSet:'));
+  expect((await run('--schemas', newer)).code).toBe(0);
+  expect(read('a.yaml')).toBe(named.replaceAll(SITE, newer));
+  writeFileSync(join(folder, 'a.yaml'), named.replaceAll('roles:', 'roleSet:'));
+  expect((await run('--schemas', 'none')).code).toBe(0);
+  expect(read('a.yaml')).toBe(named);
+  expect((await convert(['-f', '-', '--schemas', SITE], OLD)).out).toBe(lineOf('inheritedrole') + NEW);
+  expect(await run('--schemas', 'public')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--schemas public is neither a URL nor a folder'),
+  });
+});
+
 test('without a path the command says how to use it', async () => {
   expect(await convert([])).toMatchObject({ code: 2, err: expect.stringContaining('-f FOLDER') });
 });

@@ -12,8 +12,10 @@ import { FlagProblem, reportFailure } from '../folder/flag-problem.ts';
 import { type FlagTable, flagLine, parseFlagTable, textOf } from '../folder/flag-table.ts';
 import { isFolderAt, textOfFile } from '../folder/paths.ts';
 import { filesIn, MANIFEST_EXTENSIONS } from '../folder/read-folder.ts';
+import { SCHEMAS_FLAG, type SchemaBase, schemaBaseOf, schemasOfFile } from '../folder/schemas.ts';
 import { editYaml } from '../yaml/edit.ts';
 import { yamlProblem } from '../yaml/problem.ts';
+import { withSchemaLines } from '../yaml/schema-line.ts';
 
 const FLAGS = {
   filename: {
@@ -22,6 +24,7 @@ const FLAGS = {
     doc: 'a folder or a file, which is rewritten in place, or - to read standard input and write standard output',
   },
   check: { doc: 'write nothing, print the files that have the old form, and exit with 1 if there are any' },
+  ...SCHEMAS_FLAG,
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies FlagTable;
 
@@ -45,9 +48,10 @@ export async function run(argv: readonly string[]): Promise<number> {
     const filename = textOf(values, 'filename');
     const check = values['check'] === true;
     if (!filename) throw new FlagProblem('the folder is required: -f FOLDER, -f FILE, or -f -');
-    if (filename !== '-') return await convertFiles(filename, check);
+    const schemas = schemaBaseOf(textOf(values, 'schemas'));
+    if (filename !== '-') return await convertFiles(filename, check, schemas);
     if (check) throw new FlagProblem('--check needs a folder or a file');
-    return convertStream(await readAll(process.stdin));
+    return convertStream(await readAll(process.stdin), schemas);
   } catch (error) {
     if (!(error instanceof YAMLException)) return reportFailure('convert', error);
     const { line, message } = yamlProblem(error);
@@ -56,15 +60,19 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** An empty input is an error: the command before the pipe has failed. */
-function convertStream(text: string): number {
+function convertStream(text: string, schemas: SchemaBase | undefined): number {
   if (text.trim() === '') throw new Error('standard input is empty; check the command before the pipe');
-  const { output, notes } = converted(text, /^\s*[{[]/.test(text));
+  const { output, notes } = converted(text, /^\s*[{[]/.test(text), schemas, '-');
   printNotes(notes);
   process.stdout.write(output);
   return 0;
 }
 
-async function convertFiles(path: string, isCheck: boolean): Promise<number> {
+async function convertFiles(
+  path: string,
+  isCheck: boolean,
+  schemas: SchemaBase | undefined,
+): Promise<number> {
   const isFolder = await isFolderAt(path);
   const files = isFolder ? await filesIn(path, (file) => MANIFEST_EXTENSIONS.has(extname(file))) : [path];
   const nameOf = (file: string) => (isFolder ? join(path, relative(path, file)) : file);
@@ -72,7 +80,7 @@ async function convertFiles(path: string, isCheck: boolean): Promise<number> {
   for (const file of files) {
     const text = await textOfFile(file);
     try {
-      const { output, notes } = converted(text, extname(file) === '.json');
+      const { output, notes } = converted(text, extname(file) === '.json', schemas, file);
       printNotes(notes);
       if (output === text) continue;
       changed++;
@@ -103,10 +111,12 @@ function summary(files: number, changed: number, isCheck: boolean): string {
     : `${changed} of ${all} rewritten.\n`;
 }
 
-/** Returns the text with its resources in the new form: the same text when none has the old form. */
+/** Returns the text with its resources in the new form, and the lines that name their schemas: the same text when none has the old form. */
 function converted(
   text: string,
   isJson: boolean,
+  schemas: SchemaBase | undefined,
+  file: string,
 ): { readonly output: string; readonly notes: readonly string[] } {
   const documents = loadAll(text, { schema: YAML_SCHEMA });
   const results = documents.map(convertDocument);
@@ -114,7 +124,8 @@ function converted(
   if (results.every(({ document }, i) => document === documents[i])) return { output: text, notes };
   const values = results.map(({ document }) => document);
   if (isJson) return { output: values.map((value) => `${JSON.stringify(value, null, 2)}\n`).join(''), notes };
-  return { output: editYaml(text, values), notes };
+  const output = editYaml(text, values);
+  return { output: schemas ? withSchemaLines(output, schemasOfFile(schemas, file)) : output, notes };
 }
 
 function printNotes(notes: readonly string[]): void {

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { printYaml } from '@pergola/engine/metadata';
 import { GROUP_VERSION, kindOf } from '../kinds.ts';
 import type { Description } from './describe.ts';
+import { type SchemaBase, schemaLineOf } from './schemas.ts';
 
 export class FolderProblem extends Error {}
 
@@ -16,7 +17,10 @@ export const SECRETS_FOLDER = 'secrets';
 export async function writeFolder(
   folder: string,
   { resources, secrets }: Description,
-  namespace: string | undefined,
+  {
+    namespace,
+    schemas,
+  }: { readonly namespace: string | undefined; readonly schemas: SchemaBase | undefined },
 ): Promise<readonly string[]> {
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).some((name) => !name.startsWith('.'))) {
@@ -26,17 +30,20 @@ export async function writeFolder(
   const files = [
     ...resources.map(({ kind, name, spec }) => ({
       file: `${kindOf(kind)!.plural}/${name}.yaml`,
+      schemaKind: kind,
       document: { apiVersion: GROUP_VERSION, kind, metadata: { name, ...where }, spec },
     })),
     ...secrets.map(({ name, values }) => ({
       file: `${SECRETS_FOLDER}/${name}.yaml`,
+      schemaKind: undefined,
       document: { apiVersion: 'v1', kind: 'Secret', metadata: { name, ...where }, stringData: values },
     })),
   ];
-  for (const { file, document } of files) {
+  for (const { file, schemaKind, document } of files) {
     const path = join(folder, file);
+    const line = schemaKind === undefined ? '' : schemaLineOf(schemas, schemaKind, path);
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, printYaml(document));
+    await writeFile(path, line + printYaml(document));
   }
   return files.map(({ file }) => file);
 }

@@ -6,7 +6,7 @@ import { isPlainEverywhere, isRecord, printYaml, YAML_SCHEMA } from '@pergola/en
 import { dump, loadAll } from 'js-yaml';
 import { parseTree, type YamlEntry, type YamlNode } from './tree.ts';
 
-type Edit = { readonly start: number; readonly end: number; readonly text: string };
+export type TextEdit = { readonly start: number; readonly end: number; readonly text: string };
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The longest mapping or list that is printed on one line. */
@@ -21,7 +21,7 @@ export function editYaml(text: string, values: readonly unknown[]): string {
     if (isIndirect) return [{ start: root.start, end: root.end, text: printYaml(values[i]).trimEnd() }];
     return editsOf(text, root, old[i], values[i]);
   });
-  const edited = applied(text, edits);
+  const edited = applyEdits(text, edits);
   return hasValues(edited, values) ? edited : printedWhole(values);
 }
 
@@ -41,7 +41,8 @@ function printedWhole(values: readonly unknown[]): string {
   return values.map((value) => (value == null ? '' : printYaml(value))).join('---\n');
 }
 
-function applied(text: string, edits: readonly Edit[]): string {
+/** Returns the text with the edits, which do not overlap. */
+export function applyEdits(text: string, edits: readonly TextEdit[]): string {
   return edits
     .toSorted((a, b) => b.start - a.start || b.end - a.end)
     .reduce((result, { start, end, text: by }) => result.slice(0, start) + by + result.slice(end), text);
@@ -51,7 +52,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function editsOf(text: string, node: YamlNode, old: unknown, value: unknown): readonly Edit[] {
+function editsOf(text: string, node: YamlNode, old: unknown, value: unknown): readonly TextEdit[] {
   if (isSame(old, value)) return [];
   if (node.kind === 'mapping' && !node.isFlow && isRecord(old) && isRecord(value)) {
     const edits = editsOfMapping(text, node.entries, old, value);
@@ -71,7 +72,7 @@ function editsOfMapping(
   entries: readonly YamlEntry[],
   old: Fields,
   value: Fields,
-): readonly Edit[] | undefined {
+): readonly TextEdit[] | undefined {
   const common = entries.filter(({ key }) => key in value);
   const commonInValue = Object.keys(value).filter((key) => key in old);
   if (
@@ -101,7 +102,7 @@ function editsOfEntry(
   indent: number,
   old: Fields,
   value: Fields,
-): readonly Edit[] {
+): readonly TextEdit[] {
   const { key, value: node } = entry;
   if (isSame(old[key], value[key])) return [];
   const isBlock = (node.kind === 'mapping' || node.kind === 'sequence') && !node.isFlow;
@@ -131,7 +132,7 @@ function editsOfGap(
   { before, removed, added, bound, indent }: Gap,
   old: Fields,
   value: Fields,
-): readonly Edit[] {
+): readonly TextEdit[] {
   const lines = (keys: readonly string[]) =>
     keys.map((key) => entryText(key, value[key], indent)).join(`\n${' '.repeat(indent)}`);
   if (removed.length === 0) {
@@ -168,7 +169,7 @@ function renaming(
   indent: number,
   old: unknown,
   value: unknown,
-): readonly Edit[] {
+): readonly TextEdit[] {
   const { start, end } = entry.keySpan;
   const named = { ...entry, key };
   const [edit, ...others] = editsOfEntry(text, named, indent, { [key]: old }, { [key]: value });
@@ -178,7 +179,7 @@ function renaming(
 }
 
 /** Returns the edit that removes an entry with its lines. The first entry of a list item leaves its place to the next one. */
-function removal(text: string, { keySpan, value }: YamlEntry, next: YamlEntry | undefined): Edit {
+function removal(text: string, { keySpan, value }: YamlEntry, next: YamlEntry | undefined): TextEdit {
   const start = text.lastIndexOf('\n', keySpan.start - 1) + 1;
   const isOnOwnLine = text.slice(start, keySpan.start).trim() === '';
   if (!isOnOwnLine && next) return { start: keySpan.start, end: next.keySpan.start, text: '' };
