@@ -1,14 +1,20 @@
-/** The resources that the documents show: each YAML block with a resource of ours is valid, so that readers can apply what they copy. */
+/** The resources that the documents show: each YAML block with a resource of ours is valid, so that readers can apply what they copy, and by the JSON Schemas of
+ *  a release, so that editors and kubeconform accept it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Ajv } from 'ajv';
 import { loadAll } from 'js-yaml';
 import { expect, test } from 'vitest';
+import { jsonSchemas } from '../crds/json-schemas.ts';
 import { problemsOf } from '../operator/kinds/validate.ts';
-import { GROUP_VERSION, kindOf } from '../operator/kinds.ts';
+import { GROUP_VERSION, kindOf, schemaFileOf } from '../operator/kinds.ts';
 
 const ROOT = dirname(import.meta.dirname);
 
 type Manifest = { readonly apiVersion?: string; readonly kind?: string; readonly spec?: object };
+
+const ajv = new Ajv({ strict: false, validateFormats: false });
+const schemas = new Map([...jsonSchemas()].map(([file, text]) => [file, JSON.parse(text) as object]));
 
 const shown = documents().flatMap((file) =>
   blocksOf(readFileSync(file, 'utf8')).flatMap(({ text, line }) =>
@@ -18,19 +24,22 @@ const shown = documents().flatMap((file) =>
   ),
 );
 
-test.each(shown)('%s shows a valid resource', (_, { kind = '', spec }) => {
+test.each(shown)('%s shows a valid resource', (_, manifest) => {
+  const { kind = '', spec } = manifest;
   const row = kindOf(kind);
   expect(row, kind).toBeDefined();
   expect(problemsOf(row!, spec)).toEqual([]);
+  const isValid = ajv.compile(schemas.get(schemaFileOf(kind))!);
+  expect([isValid(manifest), isValid.errors]).toEqual([true, null]);
 });
 
 test('the guides show resources', () => {
   expect(shown.length).toBeGreaterThan(5);
 });
 
-/** Returns the guides and the pages of the behaviour of the engine. */
+/** Returns README and its like, the guides, and the pages of the behaviour of the engine and of its security. */
 function documents(): readonly string[] {
-  return ['docs', 'docs/guides', 'docs/reference/behaviour'].flatMap((folder) =>
+  return ['.', 'docs', 'docs/guides', 'docs/reference/behaviour', 'docs/security'].flatMap((folder) =>
     readdirSync(join(ROOT, folder))
       .filter((name) => name.endsWith('.md'))
       .map((name) => join(ROOT, folder, name)),
