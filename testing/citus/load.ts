@@ -2,7 +2,7 @@
  *  same requests to an engine over a plain Postgres. In: the cluster and the URL of a plain Postgres. Out: milliseconds of each request, the
  *  medians of alternating rounds. Not here: what is printed of it (docs/pages/speed.ts). PostgreSQL manual, "pgbench". */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type Engine, startEngine } from '../engine-process.ts';
@@ -17,9 +17,9 @@ export type LoadFigure = {
   /** The engine over the cluster, and the coordinator with the workers. */
   readonly engine: number;
   readonly cluster: number;
-  /** What the engine adds on a plain Postgres: the engine and Postgres without the same statement of pgbench. */
-  readonly added: number;
-  /** The engine and the cluster, as a multiple of pgbench and of what the engine adds on a plain Postgres. */
+  /** The engine over a plain Postgres. */
+  readonly plainEngine: number;
+  /** The engine and the cluster, as a multiple of pgbench and of the engine over a plain Postgres. */
   readonly ratio: number;
 };
 
@@ -93,7 +93,7 @@ export async function load(
     for (const each of LOADED) {
       const script = join(folder, 'statement.sql');
       writeFileSync(script, await scriptOf(overCluster, each));
-      figures[each.name] = await measure(each, { cluster, overCluster, overPlain, plainUrl, script });
+      figures[each.name] = await measure(each, { cluster, overCluster, overPlain, script });
     }
     return figures;
   } finally {
@@ -156,33 +156,29 @@ type Servers = {
   readonly cluster: Cluster;
   readonly overCluster: Engine;
   readonly overPlain: Engine;
-  readonly plainUrl: string;
   readonly script: string;
 };
 
 async function measure(each: Loaded, servers: Servers): Promise<LoadFigure> {
-  const { cluster, overCluster, overPlain, plainUrl, script } = servers;
-  const plain = await postmasterOf(plainUrl);
+  const { cluster, overCluster, overPlain, script } = servers;
   const rounds: Omit<LoadFigure, 'isOfTenant'>[] = [];
   // The first round fills caches.
   for (let round = 0; round <= ROUNDS; round++) {
     const ofCluster = cluster.postmasters();
     const pgbench = await timeOf(each, ofCluster, () => runPgbench(each, cluster.url, script));
-    const plainPgbench = await timeOf(each, [plain], () => runPgbench(each, plainUrl, script));
-    const both = await timeOf(each, [overPlain.pid, plain], () => send(each, overPlain));
+    const plainEngine = await timeOf(each, [overPlain.pid], () => send(each, overPlain));
     const before = processorTimeOf(overCluster.pid);
     const ofStatements = await timeOf(each, ofCluster, () => send(each, overCluster));
     const engine = (processorTimeOf(overCluster.pid) - before) / each.requests;
-    const added = both - plainPgbench;
-    const ratio = (engine + ofStatements) / (pgbench + added);
-    if (round > 0) rounds.push({ pgbench, engine, cluster: ofStatements, added, ratio });
+    const ratio = (engine + ofStatements) / (pgbench + plainEngine);
+    if (round > 0) rounds.push({ pgbench, engine, cluster: ofStatements, plainEngine, ratio });
   }
   return {
     isOfTenant: each.isOfTenant,
     pgbench: median(rounds.map((round) => round.pgbench)),
     engine: median(rounds.map((round) => round.engine)),
     cluster: median(rounds.map((round) => round.cluster)),
-    added: median(rounds.map((round) => round.added)),
+    plainEngine: median(rounds.map((round) => round.plainEngine)),
     ratio: median(rounds.map((round) => round.ratio)),
   };
 }
@@ -193,19 +189,6 @@ async function timeOf({ requests }: Loaded, pids: readonly number[], work: () =>
   const before = total();
   await work();
   return (total() - before) / requests;
-}
-
-async function postmasterOf(url: string): Promise<number> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ folder: string }>(
-      `select current_setting('data_directory') as folder`,
-    );
-    return Number(readFileSync(join(rows[0]!.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
-  } finally {
-    await client.end();
-  }
 }
 
 function runPgbench({ requests }: Loaded, url: string, script: string): void {
