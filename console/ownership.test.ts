@@ -149,9 +149,13 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     expect(await text()).toContain('owned by Table shop/book');
   });
 
-  test('an administrator goes back to a version in an editable console, after a check', async () => {
+  test('an administrator goes back to a version in an editable console, after a check, where no operator manages the engine', async () => {
     await open('view=revisions');
-    await page.until(shows('Go back to version'));
+    await page.until(shows('An operator manages this engine'));
+    expect(await page.evaluate(`document.querySelector('.roll-back button')`)).toBe(null);
+    await engine.admin('patch_catalog_state', { type: 'operator', patch: { manager: null } });
+    await open('view=revisions');
+    await page.until(`document.querySelector('.roll-back button')`);
     await press(page, 'Check');
     await page.until(shows('Every object would be consistent.'));
     await press(page, 'Go back now');

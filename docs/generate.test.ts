@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { OPTIONS as ENGINE_OPTIONS } from '../engine/config/options.ts';
 import { ERRORS } from '../engine/errors/errors.ts';
 import { OPERATION_NAMES } from '../engine/metadata/operations.ts';
+import { SCHEMAS_FLAG } from '../operator/folder/schemas.ts';
 import { CONDITION_TYPES, REASONS } from '../operator/kinds/reasons.ts';
 import { KINDS } from '../operator/kinds.ts';
 import { OPTIONS as OPERATOR_OPTIONS } from '../operator/kubernetes/options.ts';
@@ -81,7 +82,8 @@ test('every test that the threat model names is there', () => {
 });
 
 test('every flag a guide speaks of is one', () => {
-  const known = new Set([...Object.keys(ENGINE_OPTIONS), ...Object.keys(OPERATOR_OPTIONS)]);
+  const flags = [ENGINE_OPTIONS, OPERATOR_OPTIONS, SCHEMAS_FLAG];
+  const known = new Set(flags.flatMap(Object.keys));
   const guides = ['security', 'gitops', 'installing', 'troubleshooting', 'limits', 'authentication'];
   const named = guides.flatMap((name) =>
     [...read(`guides/${name}.md`).matchAll(/`--([a-z0-9-]+)/g)].map(([, flag]) => flag!),

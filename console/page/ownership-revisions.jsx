@@ -158,6 +158,8 @@ function textOf(definition) {
 function RollBack({ session, version, onDone }) {
   const [report, setReport] = useState(null);
   const [problem, setProblem] = useState('');
+  const { answer: state } = useAnswer(session, 'get_catalog_state', { type: 'operator' });
+  const isManaged = state?.operator_state?.manager !== undefined;
   const send = (more, then) =>
     perform(session, 'rollback_metadata', { resource_version: version, ...more }).then(
       (answer) => {
@@ -170,13 +172,16 @@ function RollBack({ session, version, onDone }) {
     <section className="roll-back">
       <h2>Go back to version {version}</h2>
       <p className="faint">
-        The document of this version becomes a new version. An operator may put its objects back afterwards.
+        {isManaged
+          ? 'An operator manages this engine and would put its objects back: go back to earlier files of the resources.'
+          : 'The document of this version becomes a new version.'}
       </p>
-      {report === null ? (
+      {report === null && state !== null && !isManaged && (
         <button type="button" onClick={() => send({ dry_run: true }, setReport)}>
           Check
         </button>
-      ) : (
+      )}
+      {report !== null && (
         <>
           <p>
             {report.is_consistent
