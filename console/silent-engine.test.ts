@@ -21,7 +21,7 @@ const shows = (text: string) =>
 /** The sentence has the colour of problems. Explore shows it in the answer of the operation. */
 const IS_MARKED = `[...document.querySelectorAll('main .problem')].some((each) => each.innerText.includes('does not answer'))`;
 
-/** Of each page: its address, when it is complete, and what the user does. */
+/** The pages, each with its address, the sign that it is complete, and a step of the user. */
 const PAGES: readonly (readonly [path: string, isShown: string, act: (page: Page) => Promise<unknown>])[] = [
   [
     '',

@@ -1,4 +1,4 @@
-/** What a user does on each page, on a huge model with an owner for every object: no step keeps the browser busy for long.
+/** Steps of a user on each page, on a huge model with an owner for every object: none keeps the browser busy for long.
  *  Not here: opening a page (speed.test.ts). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from '../testing/browser.ts';

@@ -4,6 +4,7 @@
 import { effectLines } from '@pergola/operator/effects';
 import { useState } from 'react';
 import { FolderFile } from './folder-file.jsx';
+import { managerIn } from './managed-by.js';
 import { perform } from './requests.js';
 import { editAt, editsOf, fieldOf } from './resource.js';
 import { IS_READ_ONLY } from './session.js';
@@ -74,16 +75,6 @@ function Lines({ title, lines, isProblem = false }) {
   );
 }
 
-/** Resolves to what writes to this engine: `isOperator`, and the `folder` of `pergola up`. */
-async function managerOf(session) {
-  const { operator_state: operator, console_state: console } = await perform(
-    session,
-    'get_catalog_state',
-    {},
-  );
-  return { isOperator: operator?.manager !== undefined, folder: console?.pergola_up?.folder };
-}
-
 /** Resolves to `{problems, effects, edits, manager}`: lines of text, what would be written, and what writes here. */
 async function effectsOf(row, spec, session) {
   let edits = [];
@@ -97,7 +88,7 @@ async function effectsOf(row, spec, session) {
     const others = found.filter((object) => !own.includes(object));
     return {
       edits: put,
-      manager: IS_READ_ONLY ? {} : await managerOf(session),
+      manager: IS_READ_ONLY ? {} : managerIn(await perform(session, 'get_catalog_state', {})),
       problems: own.map(({ key, reason, path }) => {
         const field = fieldOf(
           row,

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { dayAndTime } from './chart.jsx';
 import { differences } from './differences.js';
 import { Grid } from './grid.jsx';
+import { managerIn } from './managed-by.js';
 import { printedKey } from './object-key.js';
 import { Problem } from './problem.jsx';
 import { perform } from './requests.js';
@@ -158,8 +159,8 @@ function textOf(definition) {
 function RollBack({ session, version, onDone }) {
   const [report, setReport] = useState(null);
   const [problem, setProblem] = useState('');
-  const { answer: state } = useAnswer(session, 'get_catalog_state', { type: 'operator' });
-  const isManaged = state?.operator_state?.manager !== undefined;
+  const { answer: states } = useAnswer(session, 'get_catalog_state', { type: 'operator' });
+  const isManaged = states !== null && managerIn(states).isOperator;
   const send = (more, then) =>
     perform(session, 'rollback_metadata', { resource_version: version, ...more }).then(
       (answer) => {
@@ -176,7 +177,7 @@ function RollBack({ session, version, onDone }) {
           ? 'An operator manages this engine and would put its objects back: go back to earlier files of the resources.'
           : 'The document of this version becomes a new version.'}
       </p>
-      {report === null && state !== null && !isManaged && (
+      {report === null && states !== null && !isManaged && (
         <button type="button" onClick={() => send({ dry_run: true }, setReport)}>
           Check
         </button>

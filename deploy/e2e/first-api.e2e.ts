@@ -18,7 +18,7 @@ const port = await freePort();
 const BLOCKS = blocksOf(readFileSync('docs/guides/first-api.md', 'utf8')).map(({ text }) => text);
 const ANSWER = BLOCKS.find((text) => text.startsWith('{"data"'))!;
 
-/** What the page has, and what runs instead of it: the cluster and its images are there already, Argo CD reads a folder of this machine, and the port 8080
+/** Texts of the page, each with the one that runs here instead: the cluster and its images are there already, Argo CD reads a folder of this machine, and the port 8080
  *  may be in use. */
 const INSTEAD: readonly (readonly [string, string])[] = [
   ['docker build -t pergola:trial -f deploy/Dockerfile .\n', ''],

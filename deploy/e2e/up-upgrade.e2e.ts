@@ -19,7 +19,7 @@ const folder = mkdtempSync('/var/tmp/pergola-up-upgrade-');
 const reader = join(folder, 'reader');
 /** The command of the release before. */
 let previous: string;
-/** What role `reader` sees, and the number of authors, as the release before answers. */
+/** The answers of the release before: the rows that role `reader` sees, and the number of authors. */
 let before: unknown;
 
 let up: ChildProcess | undefined;

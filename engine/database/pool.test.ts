@@ -89,6 +89,17 @@ test('a commit that is sent with its statements commits all of them, and no stat
   expect(await items()).toEqual([{ id: 1 }, { id: 2 }, { id: 4 }]);
 });
 
+test('a commit that is sent with its statements and refused is the failure, whatever the body says', async () => {
+  await source.sql('create table later (id int references item deferrable initially deferred)');
+  const failing = database.atomic({ count: 1 }, async (run) => {
+    await run({ name: '', text: 'insert into later values (9)' }, []);
+    throw new Error('the result is refused');
+  });
+  await expect(failing).rejects.toMatchObject({ code: '23503' });
+  expect(await source.sql('select id from later')).toEqual([]);
+  await source.sql('drop table later');
+});
+
 test('a transaction whose body throws leaves nothing behind, and its connection works on', async () => {
   const failing = database.transaction({}, async (client) => {
     await client.query('insert into item values (1)');

@@ -346,10 +346,11 @@ class PooledDatabase implements Database {
    *  transaction has it, so that no other client loses anything. */
   async #behindPooler<T>(options: AtomicOptions, body: Body<T>, given: FailedStatement): Promise<T> {
     let before: Value = null;
+    // It runs statements of its own around those of the body.
+    const { count: _, ...waiting } = options;
     for (let left = MOST_SESSIONS; ; left--) {
       let hasEnded = false;
       const begun = await this.#begin(options);
-      const { count: _, ...waiting } = options;
       try {
         return await this.#inTransaction(begun, waiting, async (run) => {
           if (before === null) [before = null] = (await run(NOW, [])) as readonly Value[];
@@ -439,12 +440,17 @@ class PooledDatabase implements Database {
     } catch (error) {
       watch?.end();
       transaction.staleness ??= stalenessIn(error);
+      let cause = error;
       const rollback = () => connection.command('rollback');
-      // After a statement that failed, the commit has ended the transaction.
-      await (committed?.catch(rollback) ?? rollback()).catch(() => {
+      // After a statement that failed, the commit has ended the transaction. Where it was refused itself, nothing is committed.
+      const undone = committed?.catch((failure: unknown) => {
+        if (sqlStateOf(failure) !== undefined) cause = failure;
+        return rollback();
+      });
+      await (undone ?? rollback()).catch(() => {
         isBroken = true;
       });
-      throw watch?.reason ?? error;
+      throw watch?.reason ?? cause;
     } finally {
       this.#pool.giveBack(connection, isBroken);
     }

@@ -102,10 +102,13 @@ export class EngineError extends Error {
   #copy(path: readonly PathStep[], hints: ErrorHints): EngineError {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    const copy = new EngineError(this.kind, this.params, path, this.internal, hints);
-    Error.stackTraceLimit = stackTraceLimit;
-    copy.cause = this.cause ?? this;
-    return copy;
+    try {
+      const copy = new EngineError(this.kind, this.params, path, this.internal, hints);
+      copy.cause = this.cause ?? this;
+      return copy;
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
   }
 }
 

@@ -62,6 +62,13 @@ export type PassScope = {
   readonly isPending: boolean;
 };
 
+/** The inputs of a pass: the resources, the engine, the options. */
+export type PassInputs = {
+  readonly snapshot: CrSnapshot;
+  readonly reading: EngineReading;
+  readonly options: ReconcileOptions;
+};
+
 /** The most new resources of a pass: a change of another resource waits for the end of the pass before it. */
 const MOST_NEW = 300;
 /** The most edited resources that a pass takes before the rest. */
@@ -78,13 +85,9 @@ export function fullScope(snapshot: CrSnapshot, reading: EngineReading, manager:
 }
 
 /** Returns the scope of the changes since the previous pass; undefined when the full scope is needed. */
-export function incrementalScope(
-  previous: PassState,
-  snapshot: CrSnapshot,
-  reading: EngineReading,
-  options: ReconcileOptions,
-): PassScope | undefined {
-  if (previous.isPending || !isSameContext(previous, snapshot, reading, options)) return undefined;
+export function incrementalScope(previous: PassState, observation: PassInputs): PassScope | undefined {
+  if (previous.isPending || !isSameContext(previous, observation)) return undefined;
+  const { snapshot, options } = observation;
   const skipped = new Map(previous.resources);
   const gated = gatedTables(snapshot.resources);
   const isOut = (cr: CustomResource) =>
@@ -100,19 +103,15 @@ export function incrementalScope(
   const mostNew = gone.length > 0 ? Number.POSITIVE_INFINITY : (options.mostNew ?? MOST_NEW);
   const later = laterIn(unsettled.filter(isNew), mostNew);
   const chosen = unsettled.filter((cr) => !later.has(cr));
-  return scopeAround({ chosen, later, skipped, keys }, { previous, snapshot, reading, options });
+  return scopeAround({ chosen, later, skipped, keys }, previous, observation);
 }
 
 /** Returns the scope of edited resources alone; undefined when there is none, or after such a pass. They need not wait for the creation
  *  or deletion of thousands. The caller takes the full scope instead if not all of them fit, since they may need what was created. */
-export function scopeOfEdits(
-  previous: PassState,
-  snapshot: CrSnapshot,
-  reading: EngineReading,
-  options: ReconcileOptions,
-): PassScope | undefined {
+export function scopeOfEdits(previous: PassState, observation: PassInputs): PassScope | undefined {
+  const { snapshot } = observation;
   const mayComeFirst = snapshot.hasStatuses && !previous.isOfEdits;
-  if (!mayComeFirst || !isSameContext(previous, snapshot, reading, options)) return undefined;
+  if (!mayComeFirst || !isSameContext(previous, observation)) return undefined;
   const gated = gatedTables(snapshot.resources);
   const edited = snapshot.resources.filter((cr) => isEdited(cr, previous) && !gated.has(crName(cr)));
   if (edited.length === 0 || edited.length > MOST_EDITS) return undefined;
@@ -122,17 +121,12 @@ export function scopeOfEdits(
     skipped: new Map(previous.resources),
     keys: new Set<string>(),
   };
-  const scope = scopeAround(first, { previous, snapshot, reading, options });
+  const scope = scopeAround(first, previous, observation);
   return { ...scope, isCut: true, isOfEdits: true, isPending: previous.isPending };
 }
 
 /** True when nothing but resources changed since the previous pass. */
-function isSameContext(
-  previous: PassState,
-  snapshot: CrSnapshot,
-  reading: EngineReading,
-  options: ReconcileOptions,
-): boolean {
+function isSameContext(previous: PassState, { snapshot, reading, options }: PassInputs): boolean {
   return (
     snapshot.isComplete &&
     reading.metadata === previous.document &&
@@ -151,17 +145,11 @@ type GrowingScope = {
   readonly keys: Set<string>;
 };
 
-type Surroundings = {
-  readonly previous: PassState;
-  readonly snapshot: CrSnapshot;
-  readonly reading: EngineReading;
-  readonly options: ReconcileOptions;
-};
-
 /** Returns the scope of the chosen resources, with those that claim or own an object of theirs. */
 function scopeAround(
   { chosen, later, skipped, keys }: GrowingScope,
-  { previous, snapshot, reading, options }: Surroundings,
+  previous: PassState,
+  { snapshot, reading, options }: PassInputs,
 ): PassScope {
   const laterByKey = Map.groupBy(
     [...later].flatMap((cr) => keysClaimedBy(cr, snapshot, options).map((key) => ({ key, cr }))),

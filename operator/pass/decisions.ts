@@ -7,6 +7,7 @@ import {
   fullScope,
   incrementalScope,
   isScopeSufficient,
+  type PassInputs,
   type PassScope,
   type PassState,
   scopeOfEdits,
@@ -19,12 +20,6 @@ import type { CrSnapshot } from '../ports/resources.ts';
 export type Decided = { readonly desired: Desired } & Decisions;
 
 export type DecidedIn = { readonly scope: PassScope; readonly decided: Decided };
-
-type Observation = {
-  readonly snapshot: CrSnapshot;
-  readonly reading: EngineReading;
-  readonly options: ReconcileOptions;
-};
 
 export function decisionsIn(
   { snapshot, ledger }: PassScope,
@@ -47,20 +42,21 @@ export function decisionsIn(
 
 /** Returns the decisions of the incremental scope; undefined when the scope is insufficient. When it is, or when it leaves resources to the
  *  next pass, edited ones come first. */
-export function decideIncrementally(passState: PassState, observation: Observation): DecidedIn | undefined {
-  const { snapshot, reading, options } = observation;
-  const decided = decidedIn(incrementalScope(passState, snapshot, reading, options), observation);
-  if (decided && !decided.scope.isCut) return decided;
-  return decidedIn(scopeOfEdits(passState, snapshot, reading, options), observation) ?? decided;
+export function decideIncrementally(passState: PassState, observation: PassInputs): DecidedIn | undefined {
+  const scope = incrementalScope(passState, observation);
+  const ofEdits = () => decidedIn(scopeOfEdits(passState, observation), observation);
+  return scope?.isCut
+    ? (ofEdits() ?? decidedIn(scope, observation))
+    : (decidedIn(scope, observation) ?? ofEdits());
 }
 
 /** Returns the decisions of a scope; undefined when it is insufficient. */
-function decidedIn(scope: PassScope | undefined, { reading, options }: Observation): DecidedIn | undefined {
+function decidedIn(scope: PassScope | undefined, { reading, options }: PassInputs): DecidedIn | undefined {
   const decided = scope && decisionsIn(scope, reading, options);
   return decided && isScopeSufficient(decided, options) ? { scope, decided } : undefined;
 }
 
-export function decideOnAll({ snapshot, reading, options }: Observation): DecidedIn {
+export function decideOnAll({ snapshot, reading, options }: PassInputs): DecidedIn {
   const scope = fullScope(snapshot, reading, options.manager);
   return { scope, decided: decisionsIn(scope, reading, options) };
 }
@@ -69,7 +65,7 @@ export function decideOnAll({ snapshot, reading, options }: Observation): Decide
  *  deletions, and Kubernetes marks a definition as being deleted before its resources, so the answer is never too early. */
 export async function withLostResources(
   decided: DecidedIn,
-  { snapshot, reading, options }: Observation,
+  { snapshot, reading, options }: PassInputs,
 ): Promise<DecidedIn> {
   const owners = abandonedOwners(decided.decided, snapshot);
   if (owners.size === 0 || !snapshot.lostAmong) return decided;
