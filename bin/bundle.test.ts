@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildConsole } from '../console/build.ts';
+import { buildChangedConsole } from '../console/build.ts';
 import { createDatabase } from '../testing/database.ts';
 import { ANY_PORT, healthyUrl } from '../testing/engine-process.ts';
 import { bundle } from './bundle.ts';
@@ -26,7 +26,7 @@ describe('a bundle', () => {
   ];
   beforeAll(async () => {
     await bundle(folder);
-    await buildConsole(join(ROOT, 'dist/console'));
+    await buildChangedConsole();
   });
 
   test('prints the help that the sources print', () => {

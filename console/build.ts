@@ -8,6 +8,8 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +18,11 @@ import { gzipSync } from 'node:zlib';
 import { build, type Plugin } from 'vite';
 
 const PAGE = fileURLToPath(new URL('page', import.meta.url));
-const BUILT = fileURLToPath(new URL('../dist/console', import.meta.url));
+export const BUILT = fileURLToPath(new URL('../dist/console', import.meta.url));
+/** The files and folders that a build reads, besides installed packages. */
+const SOURCES = ['page', 'build.ts', '../package-lock.json'].map((name) =>
+  fileURLToPath(new URL(name, import.meta.url)),
+);
 
 /** Imports of packages that get the functions of the same names of page/introspection.js: they build and print the whole schema in the thread of the page. */
 const REPLACED_IMPORTS = [
@@ -27,10 +33,13 @@ const REPLACED_IMPORTS = [
 /** Builds beside the folder and moves the files, so that an engine that serves the folder meanwhile reads whole ones: the page last, because
  *  it names the others. Files that the page no longer names are deleted. */
 export async function buildConsole(folder: string): Promise<void> {
+  const began = new Date();
   mkdirSync(join(folder, 'assets'), { recursive: true });
   const built = mkdtempSync(`${folder}-`);
   try {
     await buildInto(built);
+    // A source that changes during a build is newer than what was built.
+    utimesSync(join(built, 'index.html'), began, began);
     const files = readdirSync(join(built, 'assets')).map((file) => `assets/${file}`);
     for (const file of [...files, 'LICENSES.md', 'index.html']) {
       renameSync(join(built, file), join(folder, file));
@@ -41,6 +50,20 @@ export async function buildConsole(folder: string): Promise<void> {
   } finally {
     rmSync(built, { recursive: true, force: true });
   }
+}
+
+/** Builds dist/console if there is none, or if a source is newer. */
+export async function buildChangedConsole(): Promise<void> {
+  const built = statSync(join(BUILT, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (SOURCES.some((source) => newest(source) >= built)) await buildConsole(BUILT);
+}
+
+/** Returns the time of the last change of a file, or of a folder or any file in it. */
+function newest(path: string): number {
+  const own = statSync(path);
+  if (!own.isDirectory()) return own.mtimeMs;
+  const inside = readdirSync(path, { recursive: true, encoding: 'utf8' });
+  return Math.max(own.mtimeMs, ...inside.map((name) => statSync(join(path, name)).mtimeMs));
 }
 
 async function buildInto(folder: string): Promise<void> {

@@ -5,9 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Page } from '../testing/browser.ts';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
-import { buildConsole } from './build.ts';
+import { BUILT, buildChangedConsole } from './build.ts';
 import {
-  BUILT,
   type ConsoleWorld,
   fill,
   HAS_BROWSER,
@@ -22,7 +21,7 @@ describe('the files of the console', () => {
   let own: TestDatabase;
   let other: TestEngine;
   beforeAll(async () => {
-    await buildConsole(BUILT);
+    await buildChangedConsole();
     own = await createDatabase();
     other = await startTestEngine({ databaseUrl: own.url, enableConsole: true });
   }, TIMEOUT_MS);

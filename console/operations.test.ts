@@ -1,11 +1,9 @@
 /** The admin operations that the pages send: each is one of OPERATIONS, found in the sources of the pages, and each session sends only those that it may
  *  perform. What the engine refuses is tested for every operation in engine/end-to-end (role-operations.test.ts, console-secret.test.ts). */
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OperationDeclaration } from '../engine/metadata/operations/row.ts';
 import { namesAt, OPERATION_NAMES, OPERATIONS } from '../engine/metadata/operations.ts';
-import { slowness } from '../testing/machine-speed.ts';
 import {
   CONSOLE_SECRET,
   type ConsoleWorld,
@@ -89,7 +87,7 @@ describe.skipIf(!HAS_BROWSER)(`pages with the console secret${REASON}`, { timeou
       await page.until(
         `document.querySelector('.bar') && document.querySelector('main, .graphiql-container')`,
       );
-      await sleep(500 * slowness());
+      await recorder.quiet();
       const refused = recorder.requests.filter(({ answer }) => answer.includes('access-denied'));
       expect(refused.map(({ path: to, body, answer }) => [to, body, answer])).toEqual([]);
       expect(recorder.requests.length).toBeGreaterThan(0);

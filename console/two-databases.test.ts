@@ -1,12 +1,10 @@
 /** A token of a role sees nothing of another role: on two engines that differ only in what is hidden from the role, every page sends the same requests
  *  and gets the same answers, and every request that the pages of an administrator send gets the same answers with the token. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jwtSecret } from '../engine/config/jwt-secret.ts';
 import { createDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
-import { slowness } from '../testing/machine-speed.ts';
 import {
   type ConsoleWorld,
   HAS_BROWSER,
@@ -19,8 +17,6 @@ import { pagesOf } from './testing/pages.ts';
 import { startRecorder } from './testing/recorded.ts';
 import { WORLDS } from './testing/worlds.ts';
 
-/** The time without a new request after which a page is complete. */
-const quietMs = 200 * slowness();
 const KEY = '0123456789abcdef0123456789abcdef';
 const JWT = jwtSecret.parse(JSON.stringify({ type: 'HS256', key: KEY }));
 const SHARED = `create table book (id int primary key, title text, owner text, secret text);
@@ -80,14 +76,7 @@ describe.skipIf(!HAS_BROWSER)(`two databases${REASON}`, { timeout: TIMEOUT_MS },
       await page.evaluate(`sessionStorage.setItem('pergola-credentials', ${JSON.stringify(signIn)})`);
       await page.go(`${recorder.url}/console/${path}`);
       await page.until(isShown);
-      // Requests that follow from earlier answers.
-      for (let before = -1; before !== recorder.requests.length; ) {
-        before = recorder.requests.length;
-        await sleep(quietMs);
-        await page.until(
-          `performance.getEntriesByType('resource').every(({ responseEnd }) => responseEnd > 0)`,
-        );
-      }
+      await recorder.quiet();
       const text = await page.evaluate<string>('document.body.innerText');
       return { requests: recorder.requests, text: text.replaceAll(/[\d.]+ ms/g, '0 ms') };
     } finally {

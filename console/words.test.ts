@@ -1,5 +1,6 @@
 /** Tests the words for conditions of permissions. */
 import { expect, test } from 'vitest';
+import { OPERATOR_TEMPLATES } from '../engine/sql/operators.ts';
 import { inWords, operatorText } from './page/words.js';
 
 test.each([
@@ -33,10 +34,16 @@ test.each([
 });
 
 test('an operator has its sign beside its name, and one without a sign its name alone', () => {
-  expect(['_eq', '_ilike', '_is_null', 'constructor'].map(operatorText)).toEqual([
+  expect(['_eq', '_ilike', '_st_touches', 'constructor'].map(operatorText)).toEqual([
     '= (_eq)',
     'is like (ignoring case) (_ilike)',
-    '_is_null',
+    '_st_touches',
     'constructor',
   ]);
+});
+
+test('every operator of text, numbers, arrays and JSON has a word', () => {
+  const ofExtensions = /^_(st_|ancestor|descendant|matches)/;
+  const names = Object.keys(OPERATOR_TEMPLATES).filter((name) => !ofExtensions.test(name));
+  expect(names.filter((name) => operatorText(name) === name)).toEqual([]);
 });

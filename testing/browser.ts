@@ -1,5 +1,5 @@
 /** Starts a Chromium without a window for tests of pages, and drives it over the DevTools protocol.
- *  In: PERGOLA_TEST_BROWSER, or `chromium`, `chromium-browser` or `google-chrome` on PATH. Out: a page, and functions that run JavaScript in
+ *  In: PERGOLA_TEST_BROWSER, or the first browser of NAMES on PATH. Out: a page, and functions that run JavaScript in
  *  it, type, and wait. Not here: what the page must do (the tests). Reference: the protocol's domains Target, Page, Runtime, Input, Emulation. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,8 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+/** The shell is Chromium without the parts of its windows: a page takes a third of the CPU. */
+const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 const TIMEOUT_MS = 30_000;
 
 const KEY_CODES = { Tab: 9, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 } as const;

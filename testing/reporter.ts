@@ -1,11 +1,13 @@
-/** The reporter of `make test`: failures, the number of files that are done, skipped tests by name (the name has the reason), and a
- *  summary. Tests that pass are not listed; `npx vitest run --reporter=default` lists them. With VITEST_JSON, the files during which an
+/** The reporter of `make test`: failures, the number of files that are done, the files that run for minutes, skipped tests by name (the name
+ *  has the reason), and a summary. Tests that pass are not listed; `npx vitest run --reporter=default` lists them. With VITEST_JSON, the files during which an
  *  error happened outside of any test are written beside that report. */
 import { writeFileSync } from 'node:fs';
 import { MinimalReporter, type SerializedError, type TestModule, type TestSpecification } from 'vitest/node';
 
 /** The seconds between two reports of progress: on a terminal one line is rewritten, elsewhere each is a line of its own. */
 const PROGRESS_SECONDS = process.stdout.isTTY ? 1 : 60;
+/** The time after which files that still run are named: a run that hangs says where. */
+const LONG_MS = 300_000;
 
 export default class QuietReporter extends MinimalReporter {
   #files = 0;
@@ -13,6 +15,9 @@ export default class QuietReporter extends MinimalReporter {
   #failed = 0;
   #startedAt = 0;
   #lastAt = 0;
+  /** The time at which each running file began. */
+  readonly #running = new Map<string, number>();
+  #watch: NodeJS.Timeout | undefined;
 
   override onTestRunStart(specifications: readonly TestSpecification[]): void {
     super.onTestRunStart(specifications);
@@ -21,10 +26,21 @@ export default class QuietReporter extends MinimalReporter {
     this.#failed = 0;
     this.#startedAt = performance.now();
     this.#lastAt = this.#startedAt;
+    this.#watch = setInterval(() => this.#nameLong(), LONG_MS).unref();
+  }
+
+  onTestModuleStart(module: TestModule): void {
+    this.#running.set(module.relativeModuleId, performance.now());
+  }
+
+  #nameLong(): void {
+    const long = [...this.#running].filter(([, since]) => performance.now() - since > LONG_MS);
+    if (long.length > 0) this.log(`still running: ${long.map(([name]) => name).join(', ')}`);
   }
 
   override onTestModuleEnd(module: TestModule): void {
     super.onTestModuleEnd(module);
+    this.#running.delete(module.relativeModuleId);
     this.#done++;
     if (module.state() === 'failed') this.#failed++;
     if (performance.now() - this.#lastAt < PROGRESS_SECONDS * 1000) return;
@@ -37,6 +53,7 @@ export default class QuietReporter extends MinimalReporter {
   }
 
   override onTestRunEnd(...args: Parameters<MinimalReporter['onTestRunEnd']>): void {
+    clearInterval(this.#watch);
     const [modules, errors] = args;
     if (process.stdout.isTTY) process.stdout.write('\r\x1b[K');
     const skipped = modules.flatMap((module) => [...module.children.allTests('skipped')]);

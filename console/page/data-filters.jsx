@@ -1,11 +1,14 @@
 /** The filters of a page of rows: those that apply, and a form for another one, with the columns and operators that the schema of the role offers. */
 import { useState } from 'react';
+import { isListType, namedType } from './data-schema.js';
 import { operatorText } from './words.js';
 
 export function Filters({ columns, filters, onChange }) {
   const filterable = columns.filter(({ operators }) => operators.length > 0);
   const [name, setName] = useState('');
+  const [chosen, setChosen] = useState('');
   const column = filterable.find((each) => each.name === name) ?? filterable[0];
+  const operator = column?.operators.find((each) => each.name === chosen) ?? column?.operators[0];
   const add = (event) => {
     event.preventDefault();
     const given = new FormData(event.target);
@@ -25,18 +28,15 @@ export function Filters({ columns, filters, onChange }) {
           </label>
           <label>
             Operator
-            <select name="operator">
-              {column.operators.map((operator) => (
-                <option key={operator.name} value={operator.name}>
-                  {operatorText(operator.name)}
+            <select name="operator" value={operator.name} onChange={(event) => setChosen(event.target.value)}>
+              {column.operators.map((each) => (
+                <option key={each.name} value={each.name}>
+                  {operatorText(each.name)}
                 </option>
               ))}
             </select>
           </label>
-          <label>
-            Value
-            <input name="text" spellCheck={false} autoComplete="off" />
-          </label>
+          <Operand type={operator.type} />
           <button type="submit">Add filter</button>
         </form>
       )}
@@ -60,5 +60,28 @@ export function Filters({ columns, filters, onChange }) {
         </ul>
       )}
     </>
+  );
+}
+
+/** Asks for an operand in the form that its type has (operandOf of data-query.js reads it). */
+function Operand({ type }) {
+  const isList = isListType(type);
+  if (!isList && namedType(type).name === 'Boolean') {
+    return (
+      <label>
+        Value
+        <select name="text">
+          <option>true</option>
+          <option>false</option>
+        </select>
+      </label>
+    );
+  }
+  const hint = isList ? 'one, another' : undefined;
+  return (
+    <label>
+      Value
+      <input name="text" placeholder={hint} spellCheck={false} autoComplete="off" />
+    </label>
   );
 }

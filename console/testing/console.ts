@@ -1,11 +1,10 @@
 /** The surroundings of tests of the pages: the built console, an engine that serves it on a database of its own, a browser, and what a user
  *  does. Tests are skipped where there is no browser (testing/browser.ts). Not here: what the pages must show (the tests). */
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { type Browser, type Page, startBrowser } from '../../testing/browser.ts';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../testing/engine.ts';
-import { buildConsole } from '../build.ts';
+import { buildChangedConsole } from '../build.ts';
 
 export { HAS_BROWSER, REASON } from '../../testing/browser.ts';
 
@@ -15,7 +14,6 @@ export const MARKUP = '<img src=x onerror=document.title=1>';
 export const CONSOLE_SECRET = 'a-secret-for-looking';
 /** The element of the operation editor of Explore that has the focus. */
 export const EDITOR = `document.querySelector('.graphiql-query-editor .native-edit-context, .graphiql-query-editor textarea')`;
-export const BUILT = fileURLToPath(new URL('../../dist/console', import.meta.url));
 
 const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 
@@ -26,12 +24,12 @@ export type ConsoleWorld = {
   readonly close: () => Promise<void>;
 };
 
-/** Builds the console, runs `sql` in a new database, and starts an engine and a browser. */
+/** Builds the console if it has changed, runs `sql` in a new database, and starts an engine and a browser. */
 export async function startConsole(
   sql: string,
   options: Omit<TestEngineOptions, 'databaseUrl'> = {},
 ): Promise<ConsoleWorld> {
-  await buildConsole(BUILT);
+  await buildChangedConsole();
   const database = await createDatabase();
   await database.sql(sql);
   const engine = await startTestEngine({ databaseUrl: database.url, enableConsole: true, ...options });

@@ -2,6 +2,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The time without a request after which a page has sent all of them. */
+const QUIET_MS = 300;
 
 export type Recorded = {
   readonly method: string;
@@ -15,13 +19,22 @@ export type Recorder = {
   readonly url: string;
   /** The requests so far, without those for the files of the console. */
   readonly requests: Recorded[];
+  /** Waits until every request is answered and a page that follows an answer with another request has sent it. */
+  readonly quiet: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
 export async function startRecorder(engineUrl: string): Promise<Recorder> {
   const requests: Recorded[] = [];
+  const open = new Set<object>();
+  let lastMs = performance.now();
   const server = createServer(async (incoming, outgoing) => {
     const { method = 'GET', url: path = '/', headers } = incoming;
+    open.add(incoming);
+    outgoing.once('close', () => {
+      open.delete(incoming);
+      lastMs = performance.now();
+    });
     const body = await text(incoming);
     const { host: _, connection: __, 'content-length': ___, ...sent } = headers;
     const response = await fetch(engineUrl + path, {
@@ -44,6 +57,9 @@ export async function startRecorder(engineUrl: string): Promise<Recorder> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    quiet: async () => {
+      while (open.size > 0 || performance.now() - lastMs < QUIET_MS) await sleep(QUIET_MS / 10);
+    },
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -9,8 +9,9 @@ import { type EngineApart, startEngineApart } from '../../testing/engine-apart.t
 import { isWithin } from '../../testing/machine-speed.ts';
 import { openSocket, type TestSocket } from '../../testing/websocket.ts';
 
-/** The most processor time of a turn on a usual machine, in milliseconds. */
-const MOST_MS = 150;
+/** The most processor time of a turn on a usual machine, in milliseconds. Most take 60 to 130 when
+ *  nothing else runs, and almost twice as long while the other thread of the core is busy. */
+const MOST_MS = 250;
 /** A collection of memory may fall into any turn. */
 const TRIES = 3;
 

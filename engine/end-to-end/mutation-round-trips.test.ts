@@ -21,10 +21,10 @@ beforeAll(async () => {
   proxy = await openProxy(database.url);
   engine = await startTestEngine({ databaseUrl: proxy.url });
   await database.sql(`create table part (id int primary key, note int references note deferrable initially deferred);
-    create table told (id int primary key, by text);
+    create table told (id int primary key, author text);
     create function tell() returns trigger language plpgsql as $$
     begin
-      new.by := current_setting('engine.user', true)::json ->> 'x-engine-role';
+      new.author := current_setting('engine.user', true)::json ->> 'x-engine-role';
       return new;
     end $$;
     create trigger tell before insert on told for each row execute function tell()`);
@@ -73,10 +73,10 @@ test('they take one round trip', async () => {
 });
 
 test('so does a field whose trigger reads the session', async () => {
-  const insert = (id: number) => `mutation { insert_told_one(object: {id: ${id}}) { by } }`;
+  const insert = (id: number) => `mutation { insert_told_one(object: {id: ${id}}) { author } }`;
   await engine.graphql(insert(1));
   const { trips, data } = await roundTrips(insert(2));
-  expect([trips, data]).toEqual([1, { insert_told_one: { by: 'admin' } }]);
+  expect([trips, data]).toEqual([1, { insert_told_one: { author: 'admin' } }]);
 });
 
 test('a constraint that is checked by the commit undoes all fields', async () => {

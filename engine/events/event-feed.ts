@@ -64,6 +64,7 @@ function feedOf(
       return events.map((event) => ({
         id: event.id,
         isInterrupted: event.isInterrupted,
+        isHeld: triggerOf(event).isHeld,
         lane: laneOf(triggerOf(event)),
         perform: () => deliverEvent(database, event, triggerOf(event), outbound),
       }));

@@ -63,6 +63,7 @@ export function scheduledFeed(now: () => ModelVersion, context: ScheduledContext
       return taken.map((event) => ({
         id: event.id,
         isInterrupted: event.isInterrupted,
+        isHeld: declaredIn(event, now().model)?.isHeld ?? false,
         lane: laneOf(event, [now().model, model], cleanups, context),
         perform: async () =>
           event.type === 'cleanup'
@@ -124,15 +125,19 @@ function laneOf(
 
 /** Returns the configuration of an event, from the first model that has its trigger or declaration. Events that were taken before that
  *  was removed are still delivered. */
-function configuredDelivery(
-  { type, trigger, definition }: ScheduledEvent,
-  models: readonly Model[],
-): ScheduledDelivery {
-  if (definition) return scheduledDelivery(definition);
-  const found = models.map(({ cronTriggers, scheduledEvents }) =>
-    (type === 'cron' ? cronTriggers : scheduledEvents).get(trigger!),
-  );
+function configuredDelivery(event: ScheduledEvent, models: readonly Model[]): ScheduledDelivery {
+  if (event.definition) return scheduledDelivery(event.definition);
+  const found = models.map((model) => declaredIn(event, model));
   return found.find((delivery) => delivery !== undefined)!;
+}
+
+/** Returns the trigger or the declaration of an event; undefined for an event that was created alone, and for a cleanup. */
+function declaredIn(
+  { type, trigger, definition }: ScheduledEvent,
+  { cronTriggers, scheduledEvents }: Model,
+): (ScheduledDelivery & { readonly isHeld: boolean }) | undefined {
+  if (definition || type === 'cleanup') return undefined;
+  return (type === 'cron' ? cronTriggers : scheduledEvents).get(trigger!);
 }
 
 async function deliverScheduled(

@@ -12,6 +12,8 @@ export type Job = {
   readonly lane: DeliveryLane;
   /** True when the engine ended during the last attempt. */
   readonly isInterrupted: boolean;
+  /** True when its trigger has become invalid while the job was taken; it waits for the repair. */
+  readonly isHeld: boolean;
   readonly perform: () => Promise<void>;
 };
 
@@ -157,8 +159,10 @@ export class Worker {
         await feed.release(jobs);
         return false;
       }
+      const ready = jobs.filter(({ isHeld }) => !isHeld);
+      if (ready.length < jobs.length) await feed.release(jobs.filter(({ isHeld }) => isHeld));
       // Another feed may have taken the slots meanwhile.
-      const refused = jobs.filter((job) => !this.#start(feed, job));
+      const refused = ready.filter((job) => !this.#start(feed, job));
       if (refused.length > 0) {
         await feed.release(refused);
         return true;
