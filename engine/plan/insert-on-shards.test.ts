@@ -35,6 +35,7 @@ function onShards(
       select_permissions: [{ role: 'writer', permission: { columns: '*' as const, filter: {} } }],
       insert_permissions: [{ role: 'writer', permission: { columns: '*' as const, check: {} } }],
       update_permissions: [{ role: 'writer', permission: { columns: '*' as const, filter, set } }],
+      delete_permissions: [{ role: 'writer', permission: { filter } }],
     },
   };
   const { model, reasons } = resolveTables(entries, { ...AUTHORS, hasCitus: true, tables: new Map(tables) });
@@ -57,7 +58,9 @@ test('an upsert whose condition reads other rows is refused on shards, by the re
     const { refusal } = onShards(distribution, {});
     expect(refusal(upsert('{title: {_eq: "y"}}'))).toBe('no error');
     expect(refusal(upsert('{author: {id: {_eq: 1}}}'), 'admin')).toBe(READS_OTHERS);
-    expect(onShards(distribution, OF_ADA).refusal(upsert('{}'))).toBe(READS_OTHERS);
+    // By the permission every request would be refused, so that its columns are not in the schema.
+    expect(onShards(distribution, OF_ADA).refusal(upsert('{}'))).toMatch(/article_update_column/);
+    expect(onShards(distribution, OF_ADA).refusal(upsert('{}').replace('[title]', '[]'))).toBe('no error');
   }
   expect(onShards(undefined, OF_ADA).refusal(upsert('{}'))).toBe('no error');
 });
@@ -81,6 +84,15 @@ test('a local table is not written by a condition on tables that only Citus read
     expect(onShards('known', {}, {}, { kind: 'reference' }).refusal(text, 'admin')).toBe('no error');
     expect(onShards(undefined, {}).refusal(text, 'admin')).toBe('no error');
   }
+});
+
+test('a permission to write a local table by rows that only Citus reads is refused when it is declared', () => {
+  const refused = expect.stringContaining("select citus_add_local_table_to_metadata('article')");
+  expect(onShards(undefined, OF_ADA, {}, BY_ID).reasons).toEqual([refused, refused]);
+  expect(onShards(undefined, {}, {}, BY_ID).reasons).toEqual([]);
+  expect(onShards(undefined, OF_ADA).reasons).toEqual([]);
+  for (const distribution of ['known', BY_ID] as const)
+    expect(onShards(distribution, OF_ADA, {}, BY_ID).reasons).toEqual([]);
 });
 
 test('no update changes the distribution column, which an insert gives', () => {

@@ -1,47 +1,35 @@
-/** Writes that no statement can do in a Citus cluster, refused before they are sent. In: a table, the condition on its rows. Raises
- *  `distributionUnsupported`. Not here: the statements of the others (sql/distributed-write.ts). */
+/** Requests for writes that no statement can do in a Citus cluster, refused before anything is sent. In: a table, the condition on its rows. Raises
+ *  `distributionUnsupported`. Not here: which those are, and the permissions that never work (resolve/cluster-writes.ts). */
 import { fail } from '../errors/engine-error.ts';
-import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
-import { clusterOf, type RowsDistribution } from '../resolve/distributions.ts';
+import { printQualified } from '../metadata/schema/common.ts';
+import {
+  type DistributionLookup,
+  unknownTable,
+  updatesConflicts,
+  writesBy,
+} from '../resolve/cluster-writes.ts';
+import { clusterOf } from '../resolve/distributions.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
-import { isOfRow } from '../resolve/own-part.ts';
 import type { Predicate } from '../resolve/predicate.ts';
-import { rowsReadBy } from '../resolve/rows-read.ts';
 import type { PlanContext } from './context.ts';
 
-/** Refuses an insert that updates rows which exist by a condition on other rows or on a call. Citus supports only conditions on the row, unless it
- *  knows none of the tables. */
-export function refuseConflict(
-  { table, source }: ResolvedTable,
-  where: Predicate,
-  context: PlanContext,
-): void {
-  const isUnknown = unknownIn(source, context);
-  if (!isUnknown || isOfRow(where)) return;
-  if ([table, ...rowsReadBy(where).map((read) => read.table)].every(isUnknown)) return;
-  const text = `rows of "${printQualified(table)}" that exist cannot be updated by an insert because the condition on them reads other rows, which a Citus cluster does not support. Update them by themselves`;
+/** Refuses an insert that updates rows which exist by a condition on other rows or on a call. */
+export function refuseConflict(table: ResolvedTable, where: Predicate, context: PlanContext): void {
+  const cluster = clusterAt(table, context);
+  if (!cluster || updatesConflicts(cluster, table, where)) return;
+  const text = `rows of "${printQualified(table.table)}" that exist cannot be updated by an insert because the condition on them reads other rows, which a Citus cluster does not support. Update them by themselves`;
   fail('distributionUnsupported', { text });
 }
 
 /** Refuses to write rows of a local table that Citus does not know by a condition on rows of tables that it knows. */
-export function refuseUnknown(
-  { table, source }: ResolvedTable,
-  where: Predicate,
-  context: PlanContext,
-): void {
-  const isUnknown = unknownIn(source, context);
-  if (!isUnknown?.(table) || rowsReadBy(where).every((read) => isUnknown(read.table))) return;
-  const name = printQualified(table);
-  const text = `rows of "${name}" cannot be written because the condition on them reads tables of a Citus cluster, which does not know this table. Run select citus_add_local_table_to_metadata('${name}')`;
-  fail('distributionUnsupported', { text });
+export function refuseUnknown(table: ResolvedTable, where: Predicate, context: PlanContext): void {
+  const cluster = clusterAt(table, context);
+  if (cluster && !writesBy(cluster, table, where)) {
+    fail('distributionUnsupported', { text: unknownTable(table) });
+  }
 }
 
-/** Returns whether Citus does not know a table, which it then leaves to Postgres; null for a source that is no cluster. */
-function unknownIn(source: string, context: PlanContext): ((table: QualifiedName) => boolean) | null {
-  const distributionOf = clusterOf(context.document.role.model.sources.get(source));
-  return distributionOf && ((table) => isUnknown(distributionOf(table)));
-}
-
-function isUnknown(distribution: RowsDistribution | null): boolean {
-  return distribution === null || (distribution.kind === 'local' && !distribution.isInCluster);
+/** Returns the cluster of a table's source; null when it is none. */
+function clusterAt({ source }: ResolvedTable, context: PlanContext): DistributionLookup | null {
+  return clusterOf(context.document.role.model.sources.get(source));
 }

@@ -10,6 +10,7 @@ import type { QueryTags, Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { finish, type Steps } from '../metadata/steps.ts';
 import { resolveActions } from './action.ts';
+import { withClusterWrites } from './cluster-writes.ts';
 import type { TakenNames } from './conflicts.ts';
 import { mapValues, type PartialSource, type ResolveContext } from './context.ts';
 import { resolveCronTriggers } from './cron-trigger.ts';
@@ -129,7 +130,8 @@ function* resolvingSources(
   const related = yield* mapped(typed, (source) => withRelationships(source, context));
   const computed = related.map((source) => withComputedFields(source, names, context));
   yield;
-  const permitted = yield* mapped(computed, (source) => withPermissions(source, computed, context));
+  const valid = yield* mapped(computed, (source) => withPermissions(source, computed, context));
+  const permitted = valid.map((source) => withClusterWrites(source, context));
   const inheritedRoles = inheritedRolesOf(metadata, roles, found);
   const inheriting = yield* mapped(permitted, (source) => {
     return withInheritedPermissions(source, inheritedRoles, found);

@@ -7,6 +7,8 @@ import {
   GraphQLNonNull,
 } from 'graphql';
 import { targetOf } from '../resolve/access.ts';
+import { updatesConflicts } from '../resolve/cluster-writes.ts';
+import { clusterOf } from '../resolve/distributions.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
 import { derivedTypeName, isGraphqlName } from '../resolve/names.ts';
 import { boolExp } from './bool-exp.ts';
@@ -62,8 +64,8 @@ export function onConflictInput(builder: SchemaBuilder, table: ResolvedTable): G
     : {};
 }
 
-/** Returns the type of `on_conflict`; null unless there is a key to conflict on. A role that may update nothing can only name no
- *  column, so that conflicting rows are left alone. */
+/** Returns the type of `on_conflict`; null unless there is a key to conflict on. A role that may update nothing, or nothing by an insert in a
+ *  Citus cluster, can only name no column, so that conflicting rows are left alone. */
 function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType | null {
   const targets = conflictTargets(table);
   if (targets.length === 0) return null;
@@ -112,7 +114,10 @@ function constraintEnum(
 }
 
 function updateColumnEnum(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType {
-  const columns = writableColumns(table, builder.access(table).update?.columns);
+  const { update } = builder.access(table);
+  const cluster = clusterOf(builder.model.sources.get(table.source));
+  const mayUpdate = update && (!cluster || updatesConflicts(cluster, table, update.filter));
+  const columns = mayUpdate ? writableColumns(table, update.columns) : [];
   const description = `update columns of table "${table.table.name}"`;
   return builder.named(derivedTypeName(table, 'update_column'), (name) =>
     columns.length === 0

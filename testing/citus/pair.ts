@@ -18,8 +18,9 @@ import { answerOf, contentsOf, dataOf } from './worlds.ts';
 
 /** The error of Postgres for an upsert whose objects have the same key. A cluster writes them one after the other. */
 const SAME_KEY = 'cannot affect row a second time';
-/** The error of a cluster for an upsert whose condition reads other rows. */
+/** The error of a cluster for an upsert whose own condition reads other rows, and that for a role whose permission does: it has no columns. */
 const UNSUPPORTED = 'distributionUnsupported';
+const WITHOUT_COLUMNS = /_update_column/;
 
 export type Side = { readonly url: string; readonly engine: EngineRooms; readonly client: pg.Client };
 
@@ -86,7 +87,7 @@ export class Pair {
     const variables = this.#variables(choices);
     const request = mutationRequest(mutation, choices, names);
     const ours = await answerOf(this.#cluster.engine, request, role, variables);
-    if ('code' in ours && ours.code === UNSUPPORTED) {
+    if ('code' in ours && (ours.code === UNSUPPORTED || WITHOUT_COLUMNS.test(ours.message))) {
       this.refused += 1;
       return true;
     }

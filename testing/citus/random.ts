@@ -2,11 +2,12 @@
  *  random, and random queries and mutations of all roles to both. In: the URLs of both servers, and a seed that repeats the worlds. Out: for
  *  each world, the requests that the cluster answers differently or after which its rows differ, and whether it was refused when it was
  *  declared. Not here: how worlds and requests are chosen (engine/oracle), the requests that are written by hand (comparison.ts). */
+import pg from 'pg';
 import type { Choices } from '../../engine/oracle/testing/choices.ts';
 import { ENUM_TABLE, makeWorld, type World } from '../../engine/oracle/testing/world.ts';
 import type { Table } from '../../engine/oracle/testing/world-types.ts';
 import { loosened } from './loosened.ts';
-import { closeSide, openSide, Pair } from './pair.ts';
+import { closeSide, openSide, Pair, type Side } from './pair.ts';
 import { build, choicesOf, eachWorld, restore, type Servers, type Worlds } from './worlds.ts';
 
 export type WorldVerdict = {
@@ -27,6 +28,8 @@ const MUTATIONS = 15;
 
 /** Words in the reason of a refusal that is about distribution. */
 const REFUSED = 'distributed table';
+const ADVICE = /select citus_add_local_table_to_metadata\('[^']+'\)/;
+
 export function randomWorlds(servers: Servers, worlds: Worlds): AsyncGenerator<WorldVerdict> {
   return eachWorld(servers, worlds, runWorld);
 }
@@ -38,7 +41,7 @@ async function runWorld(servers: Servers, seed: number, number: number): Promise
   await build(servers.citusUrl, world, distributionSql(world, choices(100)));
   const plain = await openSide(servers.postgresUrl, world);
   try {
-    const cluster = await openSide(servers.citusUrl, world).catch((error: Error) => error.message);
+    const cluster = await openCluster(servers.citusUrl, world);
     if (typeof cluster === 'string') {
       const problems = cluster.includes(REFUSED) ? [] : [cluster];
       return { world: number, refusal: cluster, queries: 0, mutations: 0, refused: 0, problems };
@@ -58,6 +61,18 @@ async function runWorld(servers: Servers, seed: number, number: number): Promise
     }
   } finally {
     await closeSide(plain);
+  }
+}
+
+/** Opens the cluster, and does what the reasons of refusals say for local tables that Citus does not know. Returns another reason. */
+async function openCluster(url: string, world: World): Promise<Side | string> {
+  for (let left = world.tables.length; ; left--) {
+    const side = await openSide(url, world).catch((error: Error) => error.message);
+    const advice = typeof side === 'string' && ADVICE.exec(side)?.[0];
+    if (!advice || left === 0) return side;
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query(advice).finally(() => client.end());
   }
 }
 
