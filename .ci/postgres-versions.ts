@@ -5,7 +5,7 @@
  *  In: nothing; npm's prebuilt binaries are installed into a folder of the system's temporary one, and kept between runs.
  *  Files that fail are repeated once, one after another (.ci/again.ts).
  *  Out: vitest's report for each version, `N passed, N failed` over all, --out JSON. `--version 13` runs one version, `--version postgis`
- *  the server with PostGIS. */
+ *  the server with PostGIS, and `--one-between` of the versions between the oldest and the newest the one of the day. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,12 +48,18 @@ const WHOLE = ['13'];
 const SPATIAL = ['engine/rules/spatial-arguments.test.ts', 'engine/sql/operators.test.ts'];
 const BETWEEN = ['engine/{catalog,golden,sql,store}/**/*.test.ts', 'engine/admin/{rows,run-sql}.test.ts'];
 
-const { values: options } = parseArgs({ options: { out: { type: 'string' }, version: { type: 'string' } } });
+const { values: options } = parseArgs({
+  options: { out: { type: 'string' }, version: { type: 'string' }, 'one-between': { type: 'boolean' } },
+});
+const between = Object.keys(VERSIONS).filter((major) => !WHOLE.includes(major));
+const DAY_MS = 86_400_000;
+const ofTheDay = between[Math.floor(Date.now() / DAY_MS) % between.length];
 const folder = join(tmpdir(), 'pergola-postgres-versions');
 const counts = { passed: 0, failed: 0 };
 mkdirSync(folder, { recursive: true });
 for (const [major, version] of Object.entries(VERSIONS)) {
   if (options.version && options.version !== major) continue;
+  if (options['one-between'] && between.includes(major) && major !== ofTheDay) continue;
   console.log(`\nPostgres ${version}`);
   const tests = WHOLE.includes(major) || options.version ? ['engine/**/*.test.ts'] : BETWEEN;
   runOn(binariesOf(version), { tests, report: join(folder, `${major}.json`) });

@@ -31,7 +31,7 @@ const NICE = 5;
 const PROGRESS_MS = 60_000;
 /** A command that takes longer hangs. The longest are those of every test and of the cluster, which is compiled first. */
 const MOST_MINUTES = 25;
-const MOST_MINUTES_OF: Readonly<Record<string, number>> = { unit: 60, e2e: 45, 'e2e-again': 45 };
+const MOST_MINUTES_OF: Readonly<Record<string, number>> = { unit: 70, e2e: 40, 'e2e-again': 30 };
 /** The time in which a command ends in order. */
 const GRACE_MS = 10_000;
 const MOST_FAILURES_SHOWN = 8;
@@ -40,7 +40,8 @@ const running = new Map<string, { readonly child: ChildProcess; readonly since: 
 const startedAt = Date.now();
 let isStopping = false;
 
-/** The longest come first, so that none of them is left over at the end. */
+/** The longest come first, so that none of them is left over at the end. Their runs are short, so that all of them end within an hour on two
+ *  cores; `npm run crash` and its like are longer, and take another seed each time. */
 const ALL: readonly Stage[] = [
   { name: 'e2e', cores: 0.5, run: endToEnd },
   { name: 'unit', cores: 2, run: unit },
@@ -49,12 +50,12 @@ const ALL: readonly Stage[] = [
     failures: 'regressions',
     args: ['--shared', join(SHARED, 'conformance')],
   }),
-  script('fuzz', 1, { args: ['--seed', '1', '--requests', '10000'] }),
-  script('postgres-versions', 1, {}),
-  script('crash', 1, { args: ['--seed', '1', '--kills', '100'] }),
-  script('migrations', 1, { args: ['--kills', '100'] }),
-  script('faults', 1, { args: ['--seed', '1', '--runs', '100'] }),
-  script('noninterference', 1, { args: ['--seed', '1', '--queries', '10000'] }),
+  script('fuzz', 1, { args: ['--seed', '1', '--requests', '5000'] }),
+  script('postgres-versions', 1, { args: ['--one-between'] }),
+  script('crash', 1, { args: ['--seed', '1', '--kills', '60'] }),
+  script('migrations', 1, { args: ['--kills', '60'] }),
+  script('faults', 1, { args: ['--seed', '1', '--runs', '60'] }),
+  script('noninterference', 1, { args: ['--seed', '1', '--queries', '5000'] }),
   script('citus', 0.5, { needs: 'citus', args: ['--shared', SHARED] }),
   script('chinook', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
   script('pages', 1, { needs: 'data', args: ['--shared', SHARED] }),

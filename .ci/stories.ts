@@ -13,7 +13,7 @@ export type VitestReport = {
 };
 
 /** Returns the stories that did not pass: those with a failed test or hook, and those that were not reached, because vitest starts no
- *  further file after the first failure. Without a report, all of them. Empty when every story passed, so that the failure is elsewhere. */
+ *  further file after the second failure. Without a report, all of them. Empty when every story passed, so that the failure is elsewhere. */
 export function storiesToRepeat(
   stories: readonly string[],
   report: VitestReport | undefined,

@@ -36,8 +36,35 @@ export function apply(manifest: string, ...args: readonly string[]): Promise<str
   return run('kubectl', ['apply', '-f', '-', ...args], manifest);
 }
 
-export function waitFor(namespace: string, condition: string, ...what: readonly string[]): Promise<string> {
-  return kubectl('-n', namespace, 'wait', `--for=${condition}`, ...what, `--timeout=${PATIENCE_SECONDS}s`);
+export async function waitFor(
+  namespace: string,
+  condition: string,
+  ...what: readonly string[]
+): Promise<void> {
+  const wait = ['wait', `--for=${condition}`, ...what, `--timeout=${PATIENCE_SECONDS}s`];
+  try {
+    await kubectl('-n', namespace, ...wait);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${await stateOf(namespace, what)}`);
+  }
+}
+
+/** Returns what explains why a condition does not come about: pods, the status of the objects, and what the programs logged last. */
+async function stateOf(namespace: string, what: readonly string[]): Promise<string> {
+  const commands = [
+    ['get', 'pods', '-o', 'wide'],
+    [
+      'get',
+      ...what,
+      '-o',
+      'jsonpath={range .items[*]}{.kind} {.metadata.name} {.status.conditions}{"\\n"}{end}{.status}',
+    ],
+    ...['operator', 'engine'].map((name) => ['logs', `deployment/pergola-${name}`, '--tail=30']),
+  ];
+  const texts = commands.map((args) =>
+    kubectl('-n', namespace, ...args).catch((error: Error) => error.message),
+  );
+  return (await Promise.all(texts)).join('\n');
 }
 
 /** Prints the awaited condition from time to time, so that `make e2e` shows its progress. */
