@@ -1,5 +1,5 @@
-/** What a page reads from a database on request is one statement: the rows of Data, the answer of why, and the log of an event trigger. That the pages
- *  send none when they are opened is tested in thousand-tables.test.ts. */
+/** Pages run one statement in a database for each request of a user: the rows of Data, the answer of why, and the log of an event trigger. That they run
+ *  none when they are opened is tested in thousand-tables.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CuttingProxy, openProxy } from '../engine/wire/testing/proxy.ts';
 import type { Page } from '../testing/browser.ts';
@@ -16,6 +16,7 @@ import {
 } from './testing/console.ts';
 
 const BOOK = { schema: 'public', name: 'book' };
+
 /** A page, an expression that is true when a user can ask, the request, and an expression that is true when the page shows the answer. */
 const REQUESTS: readonly (readonly [
   path: string,

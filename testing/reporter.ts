@@ -1,6 +1,6 @@
 /** The reporter of `make test`: failures, the number of files that are done, the files that run for minutes, skipped tests by name (the name
- *  has the reason), and a summary. Tests that pass are not listed; `npx vitest run --reporter=default` lists them. With VITEST_JSON, the files during which an
- *  error happened outside of any test are written beside that report. */
+ *  has the reason), and a summary. Tests that pass are not listed; `npx vitest run --reporter=default` lists them. With VITEST_JSON, the
+ *  files during which an error happened outside of any test are written beside that report. */
 import { writeFileSync } from 'node:fs';
 import { MinimalReporter, type SerializedError, type TestModule, type TestSpecification } from 'vitest/node';
 

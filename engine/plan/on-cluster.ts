@@ -2,13 +2,8 @@
  *  `distributionUnsupported`. Not here: which those are, and the permissions that never work (resolve/cluster-writes.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
-import {
-  type DistributionLookup,
-  unknownTable,
-  updatesConflicts,
-  writesBy,
-} from '../resolve/cluster-writes.ts';
-import { clusterOf } from '../resolve/distributions.ts';
+import { unknownTable, updatesConflicts, writesBy } from '../resolve/cluster-writes.ts';
+import { clusterOf, type DistributionLookup } from '../resolve/distributions.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
 import type { Predicate } from '../resolve/predicate.ts';
 import type { PlanContext } from './context.ts';

@@ -2,20 +2,22 @@
  *  whether they work, and the permissions of a source without those whose writes never would. Not here: the refusal of a request
  *  (plan/on-cluster.ts), the statements of the others (sql/distributed-write.ts). */
 import { fail } from '../errors/engine-error.ts';
-import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
+import { printQualified } from '../metadata/schema/common.ts';
 import type { DeletePermission, UpdatePermission } from '../metadata/schema/permission.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import type { PartialSource, ResolveContext } from './context.ts';
-import { clusterOf, distributionsOf, type RowsDistribution } from './distributions.ts';
+import {
+  clusterOf,
+  type DistributionLookup,
+  distributionsOf,
+  type RowsDistribution,
+} from './distributions.ts';
 import { permissionSubject } from './inconsistency.ts';
 import type { TableAccess } from './model/access.ts';
 import type { ResolvedTable } from './model/table.ts';
 import { isOfRow } from './own-part.ts';
 import { and, type Predicate } from './predicate.ts';
 import { rowsReadBy } from './rows-read.ts';
-
-/** Returns the distribution of a table of a cluster. */
-export type DistributionLookup = (table: QualifiedName) => RowsDistribution | null;
 
 /** True when an insert can update existing rows by the condition. Citus supports conditions on the row only, unless it knows none of the
  *  tables. */
@@ -50,8 +52,11 @@ export function unknownTable({ table }: Pick<ResolvedTable, 'table'>): string {
 }
 
 /** Returns the source without permissions to update or delete rows by a condition with which no such write works. Each is an inconsistency. */
-export function withClusterWrites(at: PartialSource, { options, found }: ResolveContext): PartialSource {
-  const cluster = clusterOf({ distributions: distributionsOf(at.catalog) });
+export function withClusterWrites(
+  at: PartialSource,
+  { options, memo, found }: ResolveContext,
+): PartialSource {
+  const cluster = clusterOf({ distributions: memo.of(distributionsOf, at.catalog) });
   if (!cluster) return at;
   /** True when the permission was refused. */
   const isRefused = (

@@ -30,10 +30,13 @@ export function distributionsOf({
   );
 }
 
-/** Returns the distribution of each table of a source; null when it is no cluster, and for a table that the catalog does not have. */
+/** Looks up the distribution of a table in a cluster; null for a table that the catalog does not have. */
+export type DistributionLookup = (table: QualifiedName) => RowsDistribution | null;
+
+/** Returns the distribution of each table of a source; null when it is no cluster. */
 export function clusterOf(
   source: { readonly distributions: Distributions | null } | undefined,
-): ((table: QualifiedName) => RowsDistribution | null) | null {
+): DistributionLookup | null {
   const distributions = source?.distributions;
   return distributions ? (table) => distributions.get(qualifiedKey(table)) ?? null : null;
 }

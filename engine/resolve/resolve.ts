@@ -119,7 +119,7 @@ function* resolvingSources(
   roles: ReadonlySet<string>,
   context: ResolveContext,
 ): Steps<ResolvedSources> {
-  const { found } = context;
+  const { memo, found } = context;
   const reached = reachedSources(metadata.sources, catalogs, context);
   const tracked = yield* mapped(reached, (source) => trackTables(source, context));
   const { names, sources: distinct } = yield* withDistinctNames(tracked, context);
@@ -146,7 +146,7 @@ function* resolvingSources(
       });
       const eventTriggers = eventTriggersOf(source, triggerNames, context);
       const reactions = reactionsOf(source.catalog, eventTriggers.values());
-      const distributions = distributionsOf(source.catalog);
+      const distributions = memo.of(distributionsOf, source.catalog);
       const resolved = {
         name,
         naming,

@@ -18,8 +18,9 @@ import { answerOf, contentsOf, dataOf } from './worlds.ts';
 
 /** The error of Postgres for an upsert whose objects have the same key. A cluster writes them one after the other. */
 const SAME_KEY = 'cannot affect row a second time';
-/** The error of a cluster for an upsert whose own condition reads other rows, and that for a role whose permission does: it has no columns. */
+/** The error of a cluster for an upsert whose own condition reads other rows. */
 const UNSUPPORTED = 'distributionUnsupported';
+/** Words in the error for an upsert of a role whose permission reads other rows: the role has no columns to update. */
 const WITHOUT_COLUMNS = /_update_column/;
 
 export type Side = { readonly url: string; readonly engine: EngineRooms; readonly client: pg.Client };

@@ -28,6 +28,7 @@ const MUTATIONS = 15;
 
 /** Words in the reason of a refusal that is about distribution. */
 const REFUSED = 'distributed table';
+/** The statement in the reason of a refusal that is about a local table. */
 const ADVICE = /select citus_add_local_table_to_metadata\('[^']+'\)/;
 
 export function randomWorlds(servers: Servers, worlds: Worlds): AsyncGenerator<WorldVerdict> {
