@@ -5,8 +5,9 @@ import { introspect } from '../../catalog/introspect.ts';
 import type { Catalog, CatalogTable } from '../../catalog/types.ts';
 import { Sources } from '../../database/sources.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
-import { qualifiedKey } from '../../metadata/schema/common.ts';
+import { type QualifiedName, qualifiedKey } from '../../metadata/schema/common.ts';
 import type { Table } from '../../metadata/schema/table.ts';
+import type { Inconsistency } from '../../resolve/model/inconsistency.ts';
 import type { Model } from '../../resolve/model/model.ts';
 import { resolve } from '../../resolve/resolve.ts';
 
@@ -33,8 +34,9 @@ export function sourcesOn(url: string, source: Source): Sources {
 }
 
 /** Returns the catalog of a cluster with the same tables: distributed by a column of a key, reference and local in turn. The statements for a
- *  cluster are valid on any Postgres and must have the same answers. No table is distributed by a column that an update presets. */
-function asCluster(catalog: Catalog, definitions: readonly Table[]): Catalog {
+ *  cluster are valid on any Postgres and must have the same answers. No table is distributed by a column that an update presets. Of the local
+ *  ones Citus knows those in `known`. */
+function asCluster(catalog: Catalog, definitions: readonly Table[], known: ReadonlySet<string>): Catalog {
   const presets = new Map(
     definitions.map(({ table, update_permissions: updates = [] }) => [
       qualifiedKey(table),
@@ -53,9 +55,17 @@ function asCluster(catalog: Catalog, definitions: readonly Table[]): Catalog {
       null,
     ];
     const distribution = possible[(7 * i + key.length) % possible.length]!;
-    return [key, distribution && table.kind === 'table' ? { ...table, distribution } : table];
+    if (distribution && table.kind === 'table') return [key, { ...table, distribution }];
+    return [key, known.has(key) ? { ...table, isLocalInCluster: true } : table];
   });
   return { ...catalog, hasCitus: true, tables: new Map(tables) };
+}
+
+/** Returns the key of the table of a permission that would write rows of a table that Citus does not know. */
+function unwritable({ cause, definition }: Inconsistency): readonly string[] {
+  const { code } = { code: '', ...cause?.params };
+  if (code !== 'distribution-unsupported') return [];
+  return [qualifiedKey((definition as { readonly table: QualifiedName }).table)];
 }
 
 /** Raises when something in the metadata but an inherited role is inconsistent. The caller closes the sources. With `isCluster` the tables count
@@ -70,12 +80,18 @@ export async function engineOn(
   const { metadata, sources } = documentOn(url, source, inheritedRoles);
   const database = sources.get('default');
   const read = await withEnumRows(database, await introspect(database), metadata.sources[0]!);
-  const catalog = isCluster ? asCluster(read, metadata.sources[0]!.tables) : read;
-  const { model, inconsistencies } = resolve(metadata, new Map([['default', catalog]]), {
-    stringifyNumericTypes: false,
-    namingConvention: 'default',
-    features: ['group_by', 'nested_updates', ...features],
-  });
+  const resolveOn = (catalog: Catalog) =>
+    resolve(metadata, new Map([['default', catalog]]), {
+      stringifyNumericTypes: false,
+      namingConvention: 'default',
+      features: ['group_by', 'nested_updates', ...features],
+    });
+  const asClusterOf = (known: readonly string[]) =>
+    resolveOn(asCluster(read, metadata.sources[0]!.tables, new Set(known)));
+  let resolved = isCluster ? asClusterOf([]) : resolveOn(read);
+  // A cluster whose local tables cannot be written as the permissions say is of no use here.
+  if (isCluster) resolved = asClusterOf(resolved.inconsistencies.flatMap(unwritable));
+  const { model, inconsistencies } = resolved;
   // Parents that write by different rules leave an heir nothing to write by, and say so.
   const wrong = inconsistencies.filter(({ type }) => !type.startsWith('inherited'));
   if (wrong.length > 0) throw new Error(JSON.stringify(wrong, null, 1));
