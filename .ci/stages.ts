@@ -144,7 +144,8 @@ function script(
     if (!existsSync(report)) return failed(log, `ended with status ${status} and no result`);
     const numbers = JSON.parse(readFileSync(report, 'utf8')) as Record<string, number>;
     const count = numbers[failures] ?? 1;
-    return { passed: numbers['passed'] ?? 0, failed: count, notes: count > 0 ? failuresIn(log) : [] };
+    const notes = count > 0 ? failuresIn(log) : namedFailures(log).map((line) => `at first: ${line}`);
+    return { passed: numbers['passed'] ?? 0, failed: count, notes };
   };
   return { name, cores, run: execute };
 }
@@ -167,13 +168,31 @@ function failed(log: string, reason?: string): Outcome {
 
 /** Returns the lines of a log that name a failure, or if none does, those that name an error, or else its last lines. */
 function failuresIn(log: string): readonly string[] {
-  const lines = readFileSync(log, 'utf8').split('\n').map(plain).filter(Boolean);
-  const matching = (pattern: RegExp) => [...new Set(lines.filter((line) => pattern.test(line)))];
-  const failures = matching(/^(FAIL|FAILED) /);
-  const named = failures.length > 0 ? failures : matching(/^\w*Error\b/);
-  return (named.length > 0 ? named.slice(0, MOST_FAILURES_SHOWN) : lines.slice(-5)).map((line) =>
-    line.slice(0, 300),
-  );
+  const failures = namedFailures(log);
+  if (failures.length > 0) return failures;
+  const lines = linesOf(log);
+  const errors = lines.filter(isError).slice(0, MOST_FAILURES_SHOWN);
+  return (errors.length > 0 ? errors : lines.slice(-5)).map(shortened);
+}
+
+/** Returns the lines of a log that name a failed test, each with the first line of its error. */
+function namedFailures(log: string): readonly string[] {
+  const lines = linesOf(log);
+  const isFailure = (line: string | undefined) => /^(FAIL|FAILED) /.test(line ?? '');
+  const named = lines.filter((line, i) => isFailure(line) || (isFailure(lines[i - 1]) && isError(line)));
+  return [...new Set(named)].slice(0, MOST_FAILURES_SHOWN).map(shortened);
+}
+
+function linesOf(log: string): readonly string[] {
+  return readFileSync(log, 'utf8').split('\n').map(plain).filter(Boolean);
+}
+
+function isError(line: string): boolean {
+  return /^\w*Error\b/.test(line);
+}
+
+function shortened(line: string): string {
+  return line.slice(0, 300);
 }
 
 /** Runs a command with its output in a log. The last line of the log is the time that the command took. */

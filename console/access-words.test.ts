@@ -36,7 +36,12 @@ let arena: Arena;
 let engine: TestEngine;
 beforeAll(async () => {
   arena = await openArena();
-  engine = await startTestEngine({ databaseUrl: arena.url, experimentalFeatures: ['naming_convention'] });
+  engine = await startTestEngine({
+    databaseUrl: arena.url,
+    experimentalFeatures: ['naming_convention'],
+    // The schema is replaced while no request runs.
+    sourceCheckInterval: 0,
+  });
 });
 afterAll(async () => {
   await engine?.close();
