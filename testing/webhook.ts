@@ -10,7 +10,11 @@ export type Received<Body> = {
   readonly body: Body;
 };
 
-type Answer = { readonly status: number; readonly headers?: Record<string, string> };
+type Answer = {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+};
 
 export class TestWebhook<Body> {
   /** The requests since the last reset, in order. */
@@ -24,8 +28,8 @@ export class TestWebhook<Body> {
     request.on('end', async () => {
       this.received.push({ path: request.url ?? '', headers: request.headers, body: JSON.parse(text) });
       await this.open;
-      const { status, headers = {} } = this.reply();
-      response.writeHead(status, headers).end('{"heard":true}');
+      const { status, headers = {}, body = { heard: true } } = this.reply();
+      response.writeHead(status, headers).end(JSON.stringify(body));
     });
   });
 

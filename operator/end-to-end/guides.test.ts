@@ -7,11 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { engineClient } from '../engine/client.ts';
-import { folderOptions } from '../folder/flags.ts';
-import { FolderSource } from '../folder/folder-source.ts';
-import { systemClock } from '../pass/clock.ts';
-import { reconcile } from '../pass/reconcile.ts';
+import { applied } from '../testing/applied.ts';
 import { type GuideRequest, guideParts } from '../testing/guide.ts';
 
 const GUIDES = join(import.meta.dirname, '../../docs/guides');
@@ -46,19 +42,6 @@ test.each(executable)('%s can be followed', async (file) => {
     rmSync(folder, { recursive: true, force: true });
   }
 });
-
-/** Applies the folder and returns what is not Ready. */
-async function applied(folder: string, { url, adminSecret }: TestEngine): Promise<readonly string[]> {
-  const source = new FolderSource(folder);
-  await source.snapshot();
-  const ports = { engine: engineClient({ url, adminSecret }), source, sink: source, clock: systemClock };
-  const { resources, verdicts } = await reconcile(ports, folderOptions(source));
-  const notReady = resources.flatMap(({ kind, metadata }) => {
-    const { reason, message } = verdicts.get(metadata.uid)!.outcome;
-    return reason === 'Applied' ? [] : [`${kind} ${metadata.name}: ${reason} ${message}`];
-  });
-  return [...source.problems.map(({ position, message }) => `${position}: ${message}`), ...notReady];
-}
 
 /** Returns the response, or null when the guide shows none and the response has no errors. */
 async function answered(
