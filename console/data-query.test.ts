@@ -24,7 +24,7 @@ const BOOKS = {
 const NOTHING = { filters: [], order: null, page: 0 };
 
 test('a page is one query with a limit, without a count', () => {
-  const { question, rowsIn } = rowsQuery({ table: BOOKS, columns: COLUMNS, ...NOTHING });
+  const { question, rowsIn } = rowsQuery({ table: BOOKS, columns: COLUMNS, keys: [], ...NOTHING });
   expect(question).toEqual({
     query: 'query Rows($limit: Int) { books(limit: $limit) { id title } }',
     variables: { limit: PAGE_ROWS },
@@ -39,7 +39,7 @@ test('filters, order and later pages are variables', () => {
     { column: 'owner', operator: '_eq', text: 'not offered' },
   ];
   const order = { column: 'id', direction: 'desc' };
-  const { question } = rowsQuery({ table: BOOKS, columns: COLUMNS, filters, order, page: 2 });
+  const { question } = rowsQuery({ table: BOOKS, columns: COLUMNS, keys: [], filters, order, page: 2 });
   expect(question.variables).toEqual({
     where: { _and: [{ id: { _eq: 1 } }, { title: { _like: '1' } }] },
     order_by: [{ id: 'desc' }],
@@ -49,10 +49,21 @@ test('filters, order and later pages are variables', () => {
   expect(question.query).toContain('$order_by: [book_order_by!]');
 });
 
+test('pages are in the order of the key, after the order that is chosen', () => {
+  const keys = ['id', 'hidden'];
+  const asked = (order: { column: string; direction: string } | null) =>
+    rowsQuery({ table: BOOKS, columns: COLUMNS, keys, filters: [], order, page: 1 }).question.variables[
+      'order_by'
+    ];
+  expect(asked(null)).toEqual([{ id: 'asc' }]);
+  expect(asked({ column: 'title', direction: 'desc' })).toEqual([{ title: 'desc' }, { id: 'asc' }]);
+  expect(asked({ column: 'id', direction: 'desc' })).toEqual([{ id: 'desc' }]);
+});
+
 test('related rows are reached by the key of a row', () => {
   const byKey = { name: 'author_by_pk', args: new Map([['id', 'Int!']]) };
   const through = { byKey, key: { id: 7 }, field: BOOKS };
-  const { question, rowsIn } = rowsQuery({ table: BOOKS, columns: COLUMNS, through, ...NOTHING });
+  const { question, rowsIn } = rowsQuery({ table: BOOKS, columns: COLUMNS, keys: [], through, ...NOTHING });
   expect(question).toEqual({
     query:
       'query Rows($key_id: Int!, $limit: Int) { author_by_pk(id: $key_id) { books(limit: $limit) { id title } } }',
@@ -63,12 +74,12 @@ test('related rows are reached by the key of a row', () => {
 
 test('the root fields of a namespace, and related rows, are selected in it', () => {
   const shop = { ...BOOKS, namespace: 'shop' };
-  const own = rowsQuery({ table: shop, columns: COLUMNS, ...NOTHING });
+  const own = rowsQuery({ table: shop, columns: COLUMNS, keys: [], ...NOTHING });
   expect(own.question.query).toBe('query Rows($limit: Int) { shop { books(limit: $limit) { id title } } }');
   expect(own.rowsIn({ shop: { books: [{ id: 1 }] } })).toEqual([{ id: 1 }]);
   const byKey = { name: 'author_by_pk', namespace: 'shop', args: new Map([['id', 'Int!']]) };
   const through = { byKey, key: { id: 7 }, field: BOOKS };
-  const related = rowsQuery({ table: shop, columns: COLUMNS, through, ...NOTHING });
+  const related = rowsQuery({ table: shop, columns: COLUMNS, keys: [], through, ...NOTHING });
   expect(related.question.query).toContain('{ shop { author_by_pk(id: $key_id) { books(limit: $limit)');
   expect(related.rowsIn({ shop: { author_by_pk: { books: [{ id: 2 }] } } })).toEqual([{ id: 2 }]);
 });
@@ -76,7 +87,7 @@ test('the root fields of a namespace, and related rows, are selected in it', () 
 test('the directions of an order are those of the schema', () => {
   const upper = COLUMNS.map((column) => ({ ...column, directions: { asc: 'ASC', desc: 'DESC' } }));
   const order = { column: 'id', direction: 'desc' };
-  const { question } = rowsQuery({ table: BOOKS, columns: upper, filters: [], order, page: 0 });
+  const { question } = rowsQuery({ table: BOOKS, columns: upper, keys: [], filters: [], order, page: 0 });
   expect(question.variables['order_by']).toEqual([{ id: 'DESC' }]);
 });
 
@@ -104,4 +115,16 @@ test('CSV has quotation marks where a value needs them', () => {
       ],
     ),
   ).toBe('a,b\r\n"x,""y""","{""c"":1}"\r\n,"two\nlines"\r\n');
+});
+
+test.each([
+  [null, ''],
+  ['', '""'],
+  ['=1+1', "'=1+1"],
+  ['@home, alone', `"'@home, alone"`],
+  ['-5', '-5'],
+  [-5, '-5'],
+  ['+', "'+"],
+])('CSV has %j as %s', (value, text) => {
+  expect(asCsv(['a'], [{ a: value }])).toBe(`a\r\n${text}\r\n`);
 });

@@ -101,6 +101,11 @@ describe.skipIf(!HAS_BROWSER)(`the page Model in a browser${REASON}`, { timeout:
     );
   const path = () => page.evaluate<string>('location.pathname');
 
+  test('a source lists all of its tables', async () => {
+    await open('source/default');
+    await page.until(shows(`Tables (${TABLES.length})`));
+  });
+
   test('what is inconsistent is named with its cause and what to do', async () => {
     await page.until(shows('2 objects are inconsistent'));
     expect(await text()).toContain('Object relationship lost in book');

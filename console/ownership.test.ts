@@ -147,6 +147,10 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     await page.pressEnter();
     await page.until(shows(`${BOOK} added`));
     expect(await text()).toContain('owned by Table shop/book');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('What changed');
+    expect(await page.evaluate('document.activeElement.getBoundingClientRect().top < innerHeight')).toBe(
+      true,
+    );
   });
 
   test('an administrator goes back to a version in an editable console, after a check, where no operator manages the engine', async () => {
@@ -158,11 +162,29 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     await page.until(`document.querySelector('.roll-back button')`);
     await press(page, 'Check');
     await page.until(shows('Every object would be consistent.'));
+    const removed = 'select_permission/default/public/book/reader removed';
+    await page.until(`document.querySelector('.roll-back').innerText.includes('${removed}')`);
     await press(page, 'Go back now');
     await page.until(shows('rollback_metadata'));
     const { body } = await engine.admin('export_metadata', {});
     expect(JSON.stringify(body)).not.toContain('select_permissions');
     await page.until(shows('select_permission/default/public/book/reader removed'));
+  });
+
+  test('going back to a version with a table that is gone names it, and leaves it out', async () => {
+    await engine.admin('patch_catalog_state', { type: 'operator', patch: { manager: null } });
+    await world.database.sql(`alter table "${MARKUP}" rename to away`);
+    await engine.admin('reload_metadata', {});
+    await open('view=revisions');
+    await page.until(`document.querySelector('.roll-back button')`);
+    await press(page, 'Check');
+    await page.until(shows(`no such table/view exists in source: "${MARKUP}"`));
+    await press(page, 'Go back without them');
+    await page.until(`!document.querySelector('.roll-back').innerText.includes('Go back without them')`);
+    const { body } = await engine.admin<{ inconsistent_objects: object[] }>('get_inconsistent_metadata', {});
+    expect(body.inconsistent_objects).toHaveLength(1);
+    await world.database.sql(`alter table away rename to "${MARKUP}"`);
+    await engine.admin('reload_metadata', {});
   });
 
   test('requests without credentials see nothing', async () => {

@@ -64,10 +64,10 @@ function Report({ minutes, latency, slow_operations: slow }) {
           minutes={minutes}
           series={[series('failed', minutes, ({ failed }) => failed)]}
         />
-        <Chart title="Latency" unit="ms" minutes={minutes} series={latencies(minutes)} />
+        <Chart title="Latency" unit="ms, estimated" minutes={minutes} series={latencies(minutes)} />
         <Chart
           title="Connections in use"
-          unit="of each source"
+          unit="of each source, highest of some samples"
           minutes={minutes}
           series={named(minutes, ({ sources }) => valuesOf(sources, ({ active }) => active))}
         />
@@ -122,8 +122,8 @@ const SOURCES = [
   ['Source', ({ name }) => name],
   ['Statements', ({ statements }) => statements],
   ['Mean time', ({ statementMs }) => (statementMs === null ? '–' : `${printed(statementMs)} ms`)],
-  ['Most connections in use', ({ active, limit }) => `${active} of ${limit}`],
-  ['Most waiting', ({ waiting }) => waiting],
+  ['Connections in use, sampled', ({ active, limit }) => `${active} of ${limit}`],
+  ['Waiting, sampled', ({ waiting }) => waiting],
   ['Waits for a connection', ({ waits }) => waits],
 ];
 
@@ -166,7 +166,7 @@ function latencies(minutes) {
 
 function latencyText(latency) {
   if (latency === null) return '';
-  return `; half took at most ${printed(latency.p50_ms)} ms, 95 % at most ${printed(latency.p95_ms)} ms`;
+  return `; half took at most about ${printed(latency.p50_ms)} ms, 95 % at most about ${printed(latency.p95_ms)} ms`;
 }
 
 function series(name, minutes, read) {

@@ -1,4 +1,4 @@
-/** The rows that are shown, as text of a cell, as CSV (RFC 4180) and as JSON. Pure. */
+/** The rows that are shown, as text of a cell, as CSV (RFC 4180; null is nothing, empty text is "") and as JSON. Pure. */
 
 /** Returns the text of a value: JSON of objects and lists, numbers with all of their digits. */
 export function cellText(value) {
@@ -8,11 +8,15 @@ export function cellText(value) {
 }
 
 export function asCsv(columns, rows) {
-  const lines = [
-    columns.map(quoted),
-    ...rows.map((row) => columns.map((name) => quoted(cellText(row[name])))),
-  ];
+  const lines = [columns.map(quoted), ...rows.map((row) => columns.map((name) => field(row[name])))];
   return lines.map((line) => `${line.join(',')}\r\n`).join('');
+}
+
+function field(value) {
+  if (value === '') return '""';
+  // A spreadsheet would evaluate such a text.
+  const isFormula = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value));
+  return quoted(isFormula ? `'${value}` : cellText(value));
 }
 
 function quoted(text) {

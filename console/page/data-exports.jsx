@@ -28,6 +28,7 @@ export function Exports({ session, headers, question, names, rows, name }) {
       <button
         type="button"
         disabled={rows.length === 0}
+        title="Save the rows shown"
         onClick={() => save(`${name}.csv`, 'text/csv', asCsv(names, rows))}
       >
         CSV
@@ -35,6 +36,7 @@ export function Exports({ session, headers, question, names, rows, name }) {
       <button
         type="button"
         disabled={rows.length === 0}
+        title="Save the rows shown"
         onClick={() => save(`${name}.json`, 'application/json', asJson(names, rows))}
       >
         JSON

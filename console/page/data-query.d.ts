@@ -17,6 +17,7 @@ export function rowsQuery(view: {
     readonly operators: readonly { readonly name: string; readonly type: Type }[];
     readonly directions: { readonly asc: string; readonly desc: string } | undefined;
   }[];
+  readonly keys: readonly string[];
   readonly through?: { readonly byKey: Field; readonly key: object; readonly field: List };
   readonly filters: readonly { readonly column: string; readonly operator: string; readonly text: string }[];
   readonly order: { readonly column: string; readonly direction: string } | null;

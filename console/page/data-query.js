@@ -5,34 +5,43 @@ import { isListType, namedType } from './data-schema.js';
 /** The most rows of a page. */
 export const PAGE_ROWS = 50;
 
-/** Returns the request for rows. `through`, if there is one, is `{byKey, key, field}`: the field of one row by its key, and the relationship. */
-export function rowsQuery({ table, columns, through, filters, order, page }) {
+/** Returns the request for rows, in the order that is chosen and then in that of the key columns: without an order, pages overlap. `through`, if there is one, is `{byKey, key, field}`: the field of one row by its key, and the relationship. */
+export function rowsQuery({ table, columns, keys, through, filters, order, page }) {
   const target = through ? through.field : table;
-  const given = target.isList ? listArguments(target, columns, { filters, order, page }) : [];
+  const given = target.isList
+    ? listArguments(target, columns, { filters, orders: ordersOf(columns, keys, order), page })
+    : [];
   const names = columns.map(({ name }) => name);
   const selection = `{ ${names.length === 0 ? '__typename' : names.join(' ')} }`;
   const rows = call(target.name, given, selection);
   if (!through) return requestOf(table.namespace, [], given, rows, (data) => data[target.name]);
   const { byKey, key } = through;
-  const keys = [...byKey.args].map(([name, type]) => ({
+  const keyValues = [...byKey.args].map(([name, type]) => ({
     argument: name,
     name: `key_${name}`,
     type,
     value: key[name],
   }));
-  return requestOf(byKey.namespace, keys, given, call(byKey.name, keys, `{ ${rows} }`), (data) => {
+  return requestOf(byKey.namespace, keyValues, given, call(byKey.name, keyValues, `{ ${rows} }`), (data) => {
     const found = data[byKey.name]?.[target.name];
     return target.isList ? found : found && [found];
   });
 }
 
-function listArguments({ args, orderArgument }, columns, { filters, order, page }) {
+/** Returns the terms of the order that the role can ask for. */
+function ordersOf(columns, keys, order) {
+  const byKey = keys.filter((name) => name !== order?.column).map((column) => ({ column, direction: 'asc' }));
+  return [...(order ? [order] : []), ...byKey].flatMap(({ column, direction }) => {
+    const directions = columns.find(({ name }) => name === column)?.directions;
+    return directions ? [{ [column]: directions[direction] }] : [];
+  });
+}
+
+function listArguments({ args, orderArgument }, columns, { filters, orders, page }) {
   const where = whereOf(filters, columns);
-  const directions = order && columns.find(({ name }) => name === order.column)?.directions;
   const values = {
     where,
-    ...(orderArgument &&
-      directions && { [orderArgument]: [{ [order.column]: directions[order.direction] }] }),
+    ...(orderArgument && orders.length > 0 && { [orderArgument]: orders }),
     limit: PAGE_ROWS,
     offset: page > 0 ? page * PAGE_ROWS : undefined,
   };

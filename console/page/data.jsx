@@ -2,7 +2,7 @@
  *  one GraphQL query with at most 50 rows, which is never counted. The view is in the address.
  *  Not here: the schema (data-schema.js), the query (data-query.js), the table (data-rows.jsx). */
 import './data.css';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { Bar } from './bar.jsx';
 import { Exports } from './data-exports.jsx';
 import { Filters } from './data-filters.jsx';
@@ -38,6 +38,8 @@ export function Data({ session, onSignOut }) {
 
 function Tables({ session, headers, role }) {
   const [view, setView] = useView();
+  // Columns may have been granted or revoked since the last run.
+  const [runs, setRuns] = useState(0);
   const { tables, isKnown, problem } = useTables(session, headers);
   const table = tables.find(({ title }) => title === view.table);
   useTitle(view.through ? `${view.table} → ${view.through.field}` : view.table);
@@ -67,7 +69,13 @@ function Tables({ session, headers, role }) {
           tables.length > 0 &&
           'Choose a table to see its rows as the role sees them.'}
       </p>
-      {table && <Target key={table.title} {...{ session, headers, role, table, tables, view, setView }} />}
+      {table && (
+        <Target
+          key={`${runs} ${table.title}`}
+          onRunAgain={() => setRuns(runs + 1)}
+          {...{ session, headers, role, table, tables, view, setView }}
+        />
+      )}
     </>
   );
 }
@@ -88,7 +96,7 @@ function useTables(session, headers) {
 }
 
 /** The rows of the table, or of what a relationship of one of its rows leads to. */
-function Target({ session, headers, role, table, tables, view, setView }) {
+function Target({ session, headers, role, table, tables, view, setView, onRunAgain }) {
   const source = useColumns(session, headers, view.through ? table : null);
   const field = view.through && source.columns?.relationships.find(({ name }) => name === view.through.field);
   const target = view.through ? field : table;
@@ -111,7 +119,7 @@ function Target({ session, headers, role, table, tables, view, setView }) {
       {columns && target && access && (
         <Page
           key={JSON.stringify(view.through)}
-          {...{ session, headers, table, tables, target, view, setView, ...access, ...columns }}
+          {...{ session, headers, table, tables, target, view, setView, onRunAgain, ...access, ...columns }}
         />
       )}
     </>
@@ -128,19 +136,15 @@ function useColumns(session, headers, field) {
   return { columns, problem };
 }
 
-function Page({ session, headers, table, tables, target, view, setView, ...given }) {
+function Page({ session, headers, table, tables, target, view, setView, onRunAgain, ...given }) {
   const { masked, fields, relationships } = given;
   const { filters, order, page } = view;
   const own = tables.find(({ rowType, byKey }) => rowType === target.rowType && byKey);
   const keys = [...(own?.byKey.args.keys() ?? [])];
   const columns = inOrder(given.columns, fields.length > 0 ? fields : keys);
   const through = view.through && { ...view.through, byKey: table.byKey, field: target };
-  const { question, rowsIn } = rowsQuery({ table, columns, through, filters, order, page });
-  const { data, problem, isRunning, tookMs, cancel, run } = useQuery(
-    session,
-    headers,
-    JSON.stringify(question),
-  );
+  const { question, rowsIn } = rowsQuery({ table, columns, keys, through, filters, order, page });
+  const { data, problem, isRunning, tookMs, cancel } = useQuery(session, headers, JSON.stringify(question));
   const rows = data ? rowsIn(data) : [];
   const names = columns.map(({ name }) => name);
   // A row is found again by its key, which the role must be able to read.
@@ -168,7 +172,7 @@ function Page({ session, headers, table, tables, target, view, setView, ...given
             Cancel
           </button>
         ) : (
-          <button type="button" onClick={run}>
+          <button type="button" onClick={onRunAgain}>
             Run again
           </button>
         )}

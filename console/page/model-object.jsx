@@ -185,7 +185,7 @@ const MOST_RELATIONSHIPS = 50;
 /** The other objects that are nested in the object, by kind. */
 function Nested({ objects, link, index }) {
   const kinds = Map.groupBy(
-    objects.filter(({ key }) => index.edgesOf(key).length === 0 && !isShownAbove(key, index)),
+    objects.filter(({ key }) => !isShownAbove(key, index)),
     ({ key }) => partsOf(key).kind,
   );
   return [...kinds].map(([kind, list]) => (

@@ -1,7 +1,7 @@
 /** The stored versions of the metadata: who wrote each, with what, and what changed; going back to one in an editable console.
  *  In: `list_metadata_revisions`, `compare_metadata_revisions`; `rollback_metadata`, which is for administrators.
  *  Not here: the difference of texts (differences.js). */
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { dayAndTime } from './chart.jsx';
 import { differences } from './differences.js';
 import { Grid } from './grid.jsx';
@@ -14,20 +14,29 @@ import { useAnswer } from './use-answer.js';
 
 export function Revisions({ session, view, setView }) {
   const { answer: revisions, problem, read } = useAnswer(session, 'list_metadata_revisions');
+  const heading = useRef(null);
   if (!revisions) return <Problem text={problem} />;
   if (revisions.length < 2) return <p>The engine has no earlier version (--metadata-revisions).</p>;
   const to = numberOf(view.to) ?? revisions[0].resource_version;
   const from = numberOf(view.from) ?? revisions[1].resource_version;
   const choose = (name) => (event) => setView({ [name]: event.target.value });
+  const show = (chosen) => {
+    setView(chosen);
+    // The difference is below all versions.
+    heading.current.focus();
+    heading.current.scrollIntoView();
+  };
   return (
     <>
       <Grid
         label="Versions"
         rows={revisions}
         keyOf={({ resource_version }) => resource_version}
-        columns={columnsFor(revisions, setView)}
+        columns={columnsFor(revisions, show)}
       />
-      <h2>What changed</h2>
+      <h2 ref={heading} tabIndex={-1}>
+        What changed
+      </h2>
       <form className="controls" onSubmit={(event) => event.preventDefault()}>
         <VersionField label="From" revisions={revisions} value={from} onChange={choose('from')} />
         <VersionField label="To" revisions={revisions} value={to} onChange={choose('to')} />
@@ -38,6 +47,7 @@ export function Revisions({ session, view, setView }) {
           key={from}
           session={session}
           version={from}
+          current={revisions[0].resource_version}
           onDone={() => {
             setView({ from: '', to: '' });
             read();
@@ -48,7 +58,7 @@ export function Revisions({ session, view, setView }) {
   );
 }
 
-function columnsFor(revisions, setView) {
+function columnsFor(revisions, show) {
   const before = (version) =>
     revisions.find(({ resource_version }) => resource_version < version)?.resource_version;
   return [
@@ -66,7 +76,7 @@ function columnsFor(revisions, setView) {
           <button
             type="button"
             aria-label={`Show what changed with version ${to}`}
-            onClick={() => setView({ from: String(before(to)), to: String(to) })}
+            onClick={() => show({ from: String(before(to)), to: String(to) })}
           >
             Show
           </button>
@@ -155,8 +165,8 @@ function textOf(definition) {
   return definition === undefined ? '' : JSON.stringify(definition, null, 2);
 }
 
-/** Goes back to a version in two steps: what the engine says about it, then the change. */
-function RollBack({ session, version, onDone }) {
+/** Goes back to a version in two steps: what that changes now and what the engine says about it, then the change. */
+function RollBack({ session, version, current, onDone }) {
   const [report, setReport] = useState(null);
   const [problem, setProblem] = useState('');
   const { answer: states } = useAnswer(session, 'get_catalog_state', { type: 'operator' });
@@ -184,13 +194,14 @@ function RollBack({ session, version, onDone }) {
       )}
       {report !== null && (
         <>
-          <p>
-            {report.is_consistent
-              ? 'Every object would be consistent.'
-              : `${report.inconsistent_objects.length} objects would be inconsistent: the engine refuses it.`}
-          </p>
-          <button type="button" disabled={!report.is_consistent} onClick={() => send({}, onDone)}>
-            Go back now
+          <h3>What going back changes now</h3>
+          <Comparison session={session} from={current} to={version} />
+          <Inconsistent objects={report.inconsistent_objects} />
+          <button
+            type="button"
+            onClick={() => send({ allow_inconsistent_metadata: !report.is_consistent }, onDone)}
+          >
+            {report.is_consistent ? 'Go back now' : 'Go back without them'}
           </button>
         </>
       )}
@@ -198,5 +209,21 @@ function RollBack({ session, version, onDone }) {
         {problem}
       </p>
     </section>
+  );
+}
+
+function Inconsistent({ objects }) {
+  if (objects.length === 0) return <p>Every object would be consistent.</p>;
+  return (
+    <>
+      <p>These objects would be inconsistent, and not served:</p>
+      <ul>
+        {objects.map(({ key, name, reason }) => (
+          <li key={key ?? name}>
+            {name}: {reason}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
