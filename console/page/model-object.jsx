@@ -161,16 +161,16 @@ function Relationships({ objectKey, index, link }) {
   const [shown, setShown] = useState(MOST_RELATIONSHIPS);
   const edges = index.edgesOf(objectKey);
   if (edges.length === 0) return null;
-  const rows = edges
-    .slice(0, shown)
-    .map(({ key, from, to, type }) => [
-      link(key),
-      { array: 'many rows', object: 'one row' }[type] ?? type,
-      from === objectKey ? <>to {link(to)}</> : <>from {link(from)}</>,
-    ]);
+  const rows = edges.slice(0, shown).map(({ key, from, to, type }) => [
+    link(key),
+    from === objectKey ? '' : link(from),
+    <span key="to">
+      {{ array: 'many rows', object: 'one row' }[type] ?? type} of {link(to)}
+    </span>,
+  ]);
   return (
     <>
-      <Facts title={`Relationships (${edges.length})`} heads={['Name', 'Leads to', 'Object']} rows={rows} />
+      <Facts title={`Relationships (${edges.length})`} heads={['Name', 'Of', 'Leads to']} rows={rows} />
       {edges.length > shown && (
         <button type="button" onClick={() => setShown(Number.POSITIVE_INFINITY)}>
           Show all {edges.length}

@@ -65,7 +65,7 @@ function columnsFor(revisions, show) {
     ['Version', ({ resource_version: version }) => version],
     ['Written', ({ written_at }) => dayAndTime(written_at)],
     ['By', ({ author }) => author],
-    ['With', ({ client }) => client ?? '–'],
+    ['With', ({ client }) => (client?.startsWith('Mozilla/') ? 'a browser' : (client ?? '–'))],
     ['Operations', ({ operations }) => operations.join(', ') || '–'],
     [
       'Difference',
