@@ -43,7 +43,7 @@ export function Filters({ columns, filters, onChange }) {
       {filters.length > 0 && (
         <ul className="filters" aria-label="Filters">
           {filters.map((filter, i) => {
-            const text = `${filter.column} ${filter.operator} ${filter.text}`;
+            const text = `${filter.column} ${operatorText(filter.operator)} ${filter.text}`;
             return (
               <li key={text}>
                 <code>{text}</code>
