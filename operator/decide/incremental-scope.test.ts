@@ -14,6 +14,7 @@ import type { Report } from '../status/report.ts';
 import { OPTIONS, permission, table } from '../testing/resources.ts';
 import { broken, ScriptedEngine } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
+import { mostNewAt, paceAfter } from './incremental-scope.ts';
 
 /** An operator that keeps its state between passes, as in a cluster, or starts anew with every pass, as on the command line. */
 class Operator {
@@ -186,6 +187,16 @@ test('new resources in several passes have the same result as in one', { timeout
     { numRuns: 250 },
   );
   expect(cuts).toBeGreaterThan(100);
+});
+
+test('a pass takes as many new resources as the passes before it have time for', () => {
+  const slow = paceAfter(undefined, { count: 300, tookMs: 4700 });
+  expect(mostNewAt(undefined)).toBe(200);
+  expect(mostNewAt(slow)).toBe(100);
+  expect(mostNewAt(paceAfter(slow, { count: 100, tookMs: 200 }))).toBe(200);
+  expect(mostNewAt(paceAfter(slow, { count: 100, tookMs: 0 }))).toBe(1000);
+  // One change says nothing.
+  expect(paceAfter(slow, { count: 1, tookMs: 300 })).toBe(slow);
 });
 
 test('edits that come before creations and deletions have the same result', {

@@ -33,7 +33,12 @@ export type PassState = {
   readonly isPending: boolean;
   /** True after a pass over edits alone. */
   readonly isOfEdits: boolean;
+  /** How long the last pass with many changes took. */
+  readonly pace: Pace | undefined;
 };
+
+/** A number of changed resources, and the milliseconds of their pass. */
+export type Pace = { readonly count: number; readonly tookMs: number };
 
 type ResourceStates = ReadonlyMap<string, ResourceState>;
 
@@ -69,8 +74,10 @@ export type PassInputs = {
   readonly options: ReconcileOptions;
 };
 
-/** The most new resources of a pass: a change of another resource waits for the end of the pass before it. */
-const MOST_NEW = 300;
+/** The most new resources of a pass. A change of another resource waits for the end of the pass before it, so there are as many as take about
+ *  `PASS_MS` at the pace of an earlier pass. */
+const MOST_NEW = { least: 100, first: 200, most: 1000 };
+const PASS_MS = 400;
 /** The most edited resources that a pass takes before the rest. */
 const MOST_EDITS = 100;
 
@@ -100,10 +107,22 @@ export function incrementalScope(previous: PassState, observation: PassInputs): 
   for (const uid of gone) skipped.delete(uid);
   const isNew = (cr: CustomResource) => !previous.resources.has(cr.metadata.uid) && !isGated(cr);
   // What replaces deleted objects is applied with their deletion.
-  const mostNew = gone.length > 0 ? Number.POSITIVE_INFINITY : (options.mostNew ?? MOST_NEW);
+  const mostNew = gone.length > 0 ? Number.POSITIVE_INFINITY : (options.mostNew ?? mostNewAt(previous.pace));
   const later = laterIn(unsettled.filter(isNew), mostNew);
   const chosen = unsettled.filter((cr) => !later.has(cr));
   return scopeAround({ chosen, later, skipped, keys }, previous, observation);
+}
+
+/** Returns the most new resources of the next pass. */
+export function mostNewAt(pace: Pace | undefined): number {
+  if (!pace) return MOST_NEW.first;
+  const fitting = Math.round((pace.count * PASS_MS) / Math.max(pace.tookMs, 1));
+  return Math.min(Math.max(fitting, MOST_NEW.least), MOST_NEW.most);
+}
+
+/** Returns the pace after a pass. One with few changes says nothing about the time of each. */
+export function paceAfter(earlier: Pace | undefined, last: Pace): Pace | undefined {
+  return last.count < MOST_NEW.least ? earlier : last;
 }
 
 /** Returns the scope of edited resources alone; undefined when there is none, or after such a pass. They need not wait for the creation

@@ -1,7 +1,7 @@
 /** One pass over one engine: an attempt (observe → decide → settle → write), then its replicas, deliveries and tests, and the report. The only
  *  file with this order. Folder mode and Kubernetes run the same pass with their own ports and decide when to run it.
  *  A pass never throws for an error of the engine or of a resource: the report contains it. Not here: each step. */
-import { passStateAfter } from '../decide/incremental-scope.ts';
+import { type Pace, paceAfter, passStateAfter } from '../decide/incremental-scope.ts';
 import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { ReconcileOptions } from '../ports/options.ts';
@@ -30,6 +30,7 @@ export async function reconcile(
   options: ReconcileOptions,
   before: PreviousPass = {},
 ): Promise<Report> {
+  const beganAt = ports.clock.now().getTime();
   const { snapshot, report: attempted } = await attempt(ports, options, before);
   const scope = attempted.plan?.scope;
   const resources = scope?.snapshot.resources ?? snapshot.resources;
@@ -58,7 +59,9 @@ export async function reconcile(
   const isOvertaken = report.problem?.kind === 'conflict';
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => helpsReload(outcome));
-  const passState = unpublished === 0 ? passStateOf(report, options) : undefined;
+  const last = { count: changes.length, tookMs: ports.clock.now().getTime() - beganAt };
+  const pace = paceAfter(before.passState?.pace, last);
+  const passState = unpublished === 0 ? passStateOf(report, options, pace) : undefined;
   const isCut =
     report.plan?.settled.isCut === true || scope?.isCut === true || scope?.snapshot.lost === 'unknown';
   const isOfEdits = scope?.isOfEdits === true;
@@ -101,11 +104,15 @@ function helpsReload(outcome: ResourceOutcome): boolean {
 }
 
 /** Returns the state for the next pass; undefined when the next pass needs the full scope, even for an edit. */
-function passStateOf({ plan, verdicts, resourceVersion, problem }: Attempt, options: ReconcileOptions) {
+function passStateOf(
+  { plan, verdicts, resourceVersion, problem }: Attempt,
+  options: ReconcileOptions,
+  pace: Pace | undefined,
+) {
   if (!plan || problem || resourceVersion === undefined || plan.settled.isCut) return undefined;
   const { scope, settled, entries, owned, pruneHold } = plan;
   const isPending = pruneHold !== undefined;
-  const left = { options, document: settled.document, resourceVersion, owned, isPending };
+  const left = { options, document: settled.document, resourceVersion, owned, isPending, pace };
   return passStateAfter(scope, { ...left, entries, verdicts });
 }
 
