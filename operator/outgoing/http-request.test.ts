@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import https from 'node:https';
-import { type AddressInfo, connect as connectSocket, type Server } from 'node:net';
+import { type AddressInfo, connect as connectSocket, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -41,6 +41,21 @@ test('a server that does not answer in time is an error, before and during the r
   const stuck = await serve((_, response) => void response.write('half'));
   const response = await sendRequest(stuck.agent, stuck.url, { ...GET, silenceMs: 500 });
   await expect(text(response)).rejects.toThrow(/timeout/);
+});
+
+test('after a request without a response, none is sent on a connection that was kept before it', async () => {
+  const dead = new WeakSet<Socket>();
+  const known = new Set<Socket>();
+  const { url, agent } = await serve(({ socket }, response) => {
+    known.add(socket);
+    if (!dead.has(socket)) setTimeout(() => response.end('done'), 20);
+  });
+  const ask = async () => text(await sendRequest(agent, url, { ...GET, limitMs: 200 }));
+  await Promise.all([ask(), ask(), ask()]);
+  expect(known.size).toBe(3);
+  for (const socket of known) dead.add(socket);
+  await expect(ask()).rejects.toThrow(/timeout/);
+  expect(await ask()).toBe('done');
 });
 
 test('a response that is not complete in time is an error, although the server is never silent', async () => {

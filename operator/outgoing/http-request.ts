@@ -77,7 +77,10 @@ export async function sendRequest(
   sent.once('socket', (socket) => socket.setKeepAlive(true, PROBE_MS));
   sent.on('timeout', () => end(timeout(`the server was silent for ${silenceMs / 1000} s`)));
   // An error may follow the one that has ended the request. Without a listener it would end the process.
-  sent.on('error', reject);
+  sent.on('error', (error) => {
+    if (!response) dropIdle(agent);
+    reject(error);
+  });
   sent.once('response', (arrived) => {
     response = arrived.on('error', () => {});
     resolve(arrived);
@@ -85,6 +88,13 @@ export async function sendRequest(
   if (body === undefined || typeof body === 'string') sent.end(body);
   else Readable.from(body).pipe(sent);
   return promise;
+}
+
+/** Closes the connections that no request uses. After a request without a response they may be as dead as its own, and each would cost the
+ *  next request all of its time. */
+function dropIdle(agent: HttpAgent): void {
+  for (const sockets of Object.values(agent.freeSockets))
+    for (const socket of sockets ?? []) socket.destroy();
 }
 
 /** Resolves with the bytes of a response. An async iterator over it would take more time than a small response. */
