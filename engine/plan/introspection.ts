@@ -9,14 +9,16 @@ import {
   getNullableType,
   isLeafType,
   isListType,
+  isNamedType,
   isNonNullType,
   isObjectType,
+  isWrappingType,
   print,
   SchemaMetaFieldDef,
 } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
 import type { Steps } from '../metadata/steps.ts';
-import type { ReachedSchema } from '../schema/whole-schema.ts';
+import { fieldsOnLoan, type ReachedSchema } from '../schema/whole-schema.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedNodes } from './context.ts';
 import { type Arguments, valueByValue } from './input.ts';
@@ -162,17 +164,20 @@ function longList(item: Writer): Writer {
     for (const value of inOrder(values)) {
       if (!isFirst) output.add(',');
       isFirst = false;
+      const drop = isNamedType(value) ? fieldsOnLoan(value) : undefined;
       if (item.inSteps) yield* item.write(value, run);
       else output.add(item.write(value, run));
+      drop?.();
       yield;
     }
     output.add(']');
   });
 }
 
-/** Writes each value once. */
+/** Writes each type once. A list or non-null is an object of its own for each field, so that keeping its text saves nothing. */
 function cached(write: Write): Write {
   return (value, run) => {
+    if (isWrappingType(value)) return write(value, run);
     const known = run.references.get(write) ?? new Map<unknown, string>();
     run.references.set(write, known);
     const text = known.get(value) ?? write(value, run);

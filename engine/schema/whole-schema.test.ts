@@ -1,5 +1,5 @@
 /** Tests that the schema that is built in steps is the library's, and that a role's schema is built once. */
-import { type GraphQLNamedType, isAbstractType } from 'graphql';
+import { type GraphQLNamedType, type GraphQLObjectType, isAbstractType } from 'graphql';
 import { expect, test } from 'vitest';
 import { finish } from '../metadata/steps.ts';
 import type { Model } from '../resolve/model/model.ts';
@@ -40,6 +40,15 @@ test.for([
     expect(possible(ours, own).toSorted()).toEqual(possible(library, theirs).toSorted());
   }
   expect(ours.getMutationType()?.name).toBe(library.getMutationType()?.name);
+});
+
+test('finding the types keeps none of their fields, which are built again when they are read', () => {
+  const { types } = finish(roleSchema(newModel(), 'admin', false).reachedSchema());
+  const own = [...types.values()].filter(({ name }) => !name.startsWith('__'));
+  const kept = own.filter((type) => typeof (type as { _fields?: unknown })._fields === 'object');
+  expect(kept).toEqual([]);
+  const author = types.get('author') as GraphQLObjectType;
+  expect(Object.keys(author.getFields())).toContain('id');
 });
 
 test('each type is a step', () => {

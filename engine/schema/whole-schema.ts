@@ -61,66 +61,58 @@ export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
 /** Returns the same schema for introspection. A type is a step. Throws when two types have the same name. */
 export function* reachedSchema(builder: SchemaBuilder): Steps<ReachedSchema> {
   const config = yield* configOf(builder);
-  const types = yield* reachedTypes(config);
-  return schemaOf(config, types, yield* implementationsIn(types), yield* charactersIn(types));
+  const implementations = new Map<GraphQLInterfaceType, GraphQLObjectType[]>();
+  let characters = LEAST_CHARACTERS;
+  const types = yield* reachedTypes(config, (type) => {
+    characters += MARGIN * charactersOf(type);
+    if (!isObjectType(type)) return;
+    for (const implemented of type.getInterfaces()) {
+      const objects = implementations.get(implemented);
+      if (objects) objects.push(type);
+      else implementations.set(implemented, [type]);
+    }
+  });
+  return schemaOf(config, types, implementations, Math.ceil(characters));
 }
 
-/** Returns the types by name, in the order in which the library finds them. */
-function* reachedTypes({
-  query,
-  mutation,
-  subscription,
-  types,
-  directives,
-}: Config): Steps<ReadonlyMap<string, GraphQLNamedType>> {
+/** Returns the types by name. `visit` receives each while its fields are there. */
+function* reachedTypes(
+  { query, mutation, subscription, types, directives }: Config,
+  visit: (type: GraphQLNamedType) => void = () => {},
+): Steps<ReadonlyMap<string, GraphQLNamedType>> {
   const roots = [query, mutation, subscription].filter((type) => type !== null);
   const ofDirectives = directives.flatMap(({ args }) => args.map(({ type }) => type));
   const reached = new Map<string, GraphQLNamedType>();
-  // The types that are named by the types on the way to the current one; a function that calls itself would need too deep a stack.
-  const waiting: Iterator<GraphQLType>[] = [[...types, ...roots, ...ofDirectives, SchemaType].values()];
-  for (let last = waiting.at(-1); last; last = waiting.at(-1)) {
-    const { done, value } = last.next();
-    if (done) {
-      waiting.pop();
-      continue;
-    }
-    const type = getNamedType(value);
+  const add = (referred: GraphQLType) => {
+    const type = getNamedType(referred);
     const other = reached.get(type.name);
-    if (other === type) continue;
-    if (other) throw new Error(`the schema has two types named "${type.name}"`);
+    if (other && other !== type) throw new Error(`the schema has two types named "${type.name}"`);
     reached.set(type.name, type);
-    waiting.push(referredTypes(type));
+  };
+  for (const type of [...types, ...roots, ...ofDirectives, SchemaType]) add(type);
+  // The map grows while it is read.
+  for (const type of reached.values()) {
+    const drop = fieldsOnLoan(type);
+    for (const referred of referredTypes(type)) add(referred);
+    visit(type);
+    drop();
     yield;
   }
   return reached;
 }
 
+/** Returns what drops the fields of a type that are built from now on; they are built again when they are read. Those of all types of a large
+ *  schema take hundreds of megabytes. */
+export function fieldsOnLoan(type: GraphQLNamedType): () => void {
+  // The library keeps here the function that builds the fields, and then the fields.
+  const holder = type as unknown as { _fields?: unknown };
+  const build = holder._fields;
+  return () => {
+    if (typeof build === 'function') holder._fields = build;
+  };
+}
+
 type Implementations = ReadonlyMap<GraphQLInterfaceType, readonly GraphQLObjectType[]>;
-
-/** Returns the objects that implement each interface. */
-function* implementationsIn(types: ReadonlyMap<string, GraphQLNamedType>): Steps<Implementations> {
-  const found = new Map<GraphQLInterfaceType, GraphQLObjectType[]>();
-  for (const type of types.values()) {
-    if (!isObjectType(type)) continue;
-    for (const implemented of type.getInterfaces()) {
-      const objects = found.get(implemented);
-      if (objects) objects.push(type);
-      else found.set(implemented, [type]);
-    }
-    yield;
-  }
-  return found;
-}
-
-/** Returns an upper bound of the characters that a standard introspection writes. */
-function* charactersIn(types: ReadonlyMap<string, GraphQLNamedType>): Steps<number> {
-  let characters = LEAST_CHARACTERS;
-  for (const type of types.values()) {
-    characters += MARGIN * charactersOf(type);
-    yield;
-  }
-  return Math.ceil(characters);
-}
 
 /** The characters of every schema beside its types: the types of introspection, directives, roots. */
 const LEAST_CHARACTERS = 100_000;
