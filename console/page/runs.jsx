@@ -44,7 +44,7 @@ export function RunNote() {
   return (
     <div role="status" className="run-note">
       {hasResult && isOther && (
-        <p>
+        <p className="problem">
           Result for {userText(run.headers, session)}. Run the operation again
           {viewAs.problem ? '.' : ' for the current role and headers.'}
         </p>
