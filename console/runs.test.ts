@@ -234,6 +234,23 @@ describe.skipIf(!HAS_BROWSER)(`results of Explore in a browser${REASON}`, { time
     expect(await page.evaluate(TABS)).toBe('Example');
   });
 
+  test('tabs with their variables and the one that is open stay when the page is loaded again', async () => {
+    await open();
+    await page.evaluate(`document.querySelector('.graphiql-tab-add').click()`);
+    await write('query Second { book { id } }');
+    await writeTool('Variables', '{"a": 1}');
+    await page.until(
+      `JSON.parse(localStorage['graphiql:tabState']).tabs[1].variables === '{"a": 1}' && ${TABS} === 'Example,Second'`,
+    );
+    await page.evaluate('window.isBefore = true');
+    await page.reload();
+    await page.until(`!window.isBefore && ${editorHas('query Second')} && ${TABS} === 'Example,Second'`);
+    const variables = `__MONACO.editor.getModels().find(({ uri }) => /variables/.test(uri.path)).getValue()`;
+    await page.until(`${variables} === '{"a": 1}'`);
+    await page.evaluate(`document.querySelector('.graphiql-tab-button').click()`);
+    await page.until(`${editorHas('query Example')} && ${variables} === ''`);
+  });
+
   test('a first session with the console secret has one tab', async () => {
     await page.go(`${world.engine.url}/`);
     await page.until(`document.querySelector('.sign-in')`);
