@@ -24,10 +24,13 @@ const SOURCES = ['page', 'build.ts', '../package-lock.json'].map((name) =>
   fileURLToPath(new URL(name, import.meta.url)),
 );
 
-/** Imports of packages that get the functions of the same names of page/introspection.js: they build and print the whole schema in the thread of the page. */
+/** Imports of packages that get the functions of the same names of a file of page/: they build and print the whole schema in the thread of the page,
+ *  or change the numbers of variables and headers. */
 const REPLACED_IMPORTS = [
-  { of: '/@graphiql/react/dist/stores/schema.js', source: 'graphql' },
-  { of: '/monaco-graphql/esm/workerManager.js', source: './utils' },
+  { of: '/@graphiql/react/dist/stores/schema.js', source: 'graphql', by: 'introspection.js' },
+  { of: '/monaco-graphql/esm/workerManager.js', source: './utils', by: 'introspection.js' },
+  { of: '/@graphiql/react/dist/stores/schema.js', source: '../utility/jsonc.js', by: 'jsonc.js' },
+  { of: '/@graphiql/react/dist/stores/execution.js', source: '../utility/jsonc.js', by: 'jsonc.js' },
 ];
 
 /** Builds beside the folder and moves the files, so that an engine that serves the folder meanwhile reads whole ones: the page last, because
@@ -113,7 +116,7 @@ function replacedImports(): Plugin {
     resolveId(source, importer) {
       const found = REPLACED_IMPORTS.find((each) => each.source === source && importer?.endsWith(each.of));
       if (found) left.delete(found);
-      return found && join(PAGE, 'introspection.js');
+      return found && join(PAGE, found.by);
     },
     buildEnd(error) {
       if (!error && left.size > 0) throw new Error(`not imported any more: ${JSON.stringify([...left])}`);

@@ -14,7 +14,6 @@ import {
   press,
   REASON,
   screenshot,
-  shows,
   startConsole,
   TIMEOUT_MS,
   trackTable,
@@ -262,16 +261,6 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await page.until(editorHas('ledger'));
     await commit(ROLE, 'admin');
     await page.until(`${ROLE}.value === 'reader'`);
-  });
-
-  test('session variables that are no JSON are a problem, and nothing is sent with those before', async () => {
-    await open('admin');
-    await viewAs('reader', 'ann');
-    await commit(VARIABLES, '{"user-id": ');
-    await page.until(shows('Session variables are JSON'));
-    expect(await page.evaluate(`document.querySelector('.graphiql-execute-button')`)).toBeNull();
-    await commit(VARIABLES, '');
-    await page.until(editorHas('book'));
   });
 
   test.each(WINDOWS)(

@@ -12,7 +12,7 @@ import { WebSocket } from 'ws';
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 const TIMEOUT_MS = 30_000;
 
-const KEY_CODES = { Tab: 9, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 } as const;
+const KEY_CODES = { Tab: 9, Escape: 27, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 } as const;
 
 /** Returns the path of a browser; undefined where there is none. */
 export function browserPath(): string | undefined {

@@ -60,8 +60,13 @@ export function isSignedIn({ kind }) {
 }
 
 /** Returns the headers that authenticate a request: those of the credentials, or those that the user has written into the editor. */
-export function headersOf({ kind, secret }) {
-  return kind in KINDS ? KINDS[kind].headersOf(secret) : keptHeaders();
+export function headersOf(session) {
+  return isSignedIn(session) ? secretHeadersOf(session) : keptHeaders();
+}
+
+/** Returns the headers of the credentials, none for a user who has not signed in. */
+export function secretHeadersOf({ kind, secret }) {
+  return KINDS[kind]?.headersOf(secret) ?? {};
 }
 
 /** Returns when a token expires, in milliseconds since the epoch, as it says itself; null for other credentials. The engine decides. */

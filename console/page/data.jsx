@@ -21,14 +21,10 @@ export function Data({ session, onSignOut }) {
   return (
     <>
       <Bar session={session} onSignOut={onSignOut}>
-        <span className="problem" role="status">
-          {viewAs.problem}
-        </span>
         <ViewAs session={session} viewAs={viewAs} />
       </Bar>
       <main className="access data">
         <h1>Data</h1>
-        {viewAs.problem && <p className="problem">{viewAs.problem}</p>}
         {isReady && <Tables session={session} headers={viewAs.headers} role={viewAs.role} />}
         {viewAs.needsRole && viewAs.roles !== null && <p>{NO_ROLE}</p>}
       </main>

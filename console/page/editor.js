@@ -1,10 +1,11 @@
 /** What is in the editors of GraphiQL now: the operation, and the headers that it would be sent with. For the panes beside the editor. */
 import { useGraphiQL } from '@graphiql/react';
 import { createContext, useContext, useEffect, useState } from 'react';
-import { headersOf } from './credentials.js';
+import { secretHeadersOf } from './credentials.js';
 import { sentHeaders } from './headers.js';
+import { tryParseJSONC } from './jsonc.js';
 
-/** `{session, viewAs, lastRunMs, docs}` of the page, for panes, which GraphiQL renders without properties. */
+/** `{session, viewAs, runs, docs}` of the page, for panes, which GraphiQL renders without properties. */
 export const ExploreContext = createContext(null);
 
 /** Returns the operation and its headers, again after each change of an editor. `headers` is null while they are no JSON. */
@@ -34,17 +35,14 @@ export function useEditorContents() {
       ...(given && Object.keys(given).length > 0 && { variables: given }),
       ...(operationName && { operationName }),
     },
-    headers: written && viewAs.headers && sentHeaders(headersOf(session), viewAs.headers, written),
+    headers: written && viewAs.headers && sentHeaders(secretHeadersOf(session), viewAs.headers, written),
   };
 }
 
-/** Returns the object in an editor, an empty one for an empty editor, and null for text that is no object. Comments are no JSON. */
+/** Returns the object in an editor, an empty one for an empty editor, and null for text that is no object. */
 function jsonIn(editor) {
-  const text = editor?.getValue().trim() ?? '';
-  if (text === '') return {};
   try {
-    const value = JSON.parse(text);
-    return typeof value === 'object' && !Array.isArray(value) ? value : null;
+    return tryParseJSONC(editor?.getValue()) ?? {};
   } catch {
     return null;
   }

@@ -1,11 +1,12 @@
-/** The pane that explains the operation in the editor: its SQL and plan as the role runs it, and the time of the last run. In:
- *  `POST /v1/graphql/explain`, which runs nothing but EXPLAIN. */
+/** The pane that explains the operation in the editor: its SQL and plan as the role runs it, and the time of the last run. Each is shown only while
+ *  the operation and the headers are those that it is of. In: `POST /v1/graphql/explain`, which runs nothing but EXPLAIN. */
 import { useContext, useState } from 'react';
 import { ExploreContext, useEditorContents } from './editor.js';
 import { userOf } from './headers.js';
-import { operationOf } from './operation.js';
+import { operationKey, operationOf } from './operation.js';
 import { PaneIcon } from './pane-icon.jsx';
 import { explain } from './requests.js';
+import { useLastRun } from './runs.jsx';
 import { Scrolling } from './scrolling.jsx';
 import { PREFIX } from './session.js';
 
@@ -20,15 +21,19 @@ function Icon() {
 }
 
 function Pane() {
-  const { session, viewAs, lastRunMs } = useContext(ExploreContext);
+  const { session, viewAs } = useContext(ExploreContext);
   const { operation, headers } = useEditorContents();
   const [result, setResult] = useState(null);
+  const run = useLastRun();
   const user = headers && userOf(PREFIX, headers);
+  const key = keyOf(operation, headers);
+  const shown = result?.key === key ? result : null;
+  const tookMs = run && keyOf(run.question, run.headers) === key ? run.tookMs : undefined;
   const request = async () => {
     try {
-      setResult({ fields: await explain(session, operationOf(operation).question, user) });
+      setResult({ key, fields: await explain(session, operationOf(operation).question, user) });
     } catch ({ message }) {
-      setResult({ problem: message });
+      setResult({ key, problem: message });
     }
   };
   return (
@@ -39,20 +44,23 @@ function Pane() {
         Explain the operation
       </button>
       {headers === null && <p className="problem">{viewAs.problem || 'The headers are no JSON.'}</p>}
-      {lastRunMs !== null && (
-        <p className="time">
-          The last run took {lastRunMs} ms, from the request of this browser to the answer.
-        </p>
+      {tookMs !== undefined && (
+        <p className="time">The last run took {tookMs} ms, from the request of this browser to the answer.</p>
       )}
       <div role="status">
-        {result?.problem && <p className="problem">{result.problem}</p>}
-        {result?.fields?.map((field, i) => (
+        {shown?.problem && <p className="problem">{shown.problem}</p>}
+        {shown?.fields?.map((field, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the list is replaced as a whole
           <Field key={i} {...field} />
         ))}
       </div>
     </div>
   );
+}
+
+/** Returns a text that is the same for the same operation with the same variables and headers. */
+function keyOf(operation, headers) {
+  return operationKey(operation) + JSON.stringify(headers);
 }
 
 function Field({ field, sql, plan }) {

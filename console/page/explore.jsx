@@ -1,23 +1,25 @@
 /** The page Explore: GraphiQL against this engine, as a role of one's choice with its session variables. Both are sent as headers, with the
  *  introspection too: the documentation shows exactly what that role may see. Panes beside the editor build the operation, explain it, write code for it
  *  and save it as a resource.
- *  Not here: signing in (page.jsx), the requests (fetcher.js), the headers (headers.js). */
+ *  Not here: signing in (page.jsx), the requests (fetcher.js), the headers (headers.js), what a result is of (runs.jsx). */
 import './editor-workers.js';
 import 'graphiql/style.css';
 import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { Bar, seesAllRoles } from './bar.jsx';
 import { BUILDER_PANE } from './builder-pane.jsx';
 import { CODE_PANE } from './code-pane.jsx';
 import { COLLECTION_PANE } from './collection-pane.jsx';
+import { useFocusAfterDialogs } from './dialogs.js';
 import { DOCS_PANE } from './docs-pane.jsx';
 import { ExploreContext } from './editor.js';
 import { useEditorStart } from './editor-start.js';
 import { exampleFor, warningFor } from './example.js';
 import { EXPLAIN_PANE } from './explain.jsx';
 import { fetcherFor } from './fetcher.js';
-import { KEYS, storage, UNAUTHORIZED_ROLE } from './session.js';
+import { RunNote, useRuns } from './runs.jsx';
+import { KEYS, keepTabs, storage, UNAUTHORIZED_ROLE } from './session.js';
 import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
 
 /** The panes of sessions that see all roles, and of those of one role: SQL is not for them. */
@@ -40,14 +42,13 @@ function Example() {
 
 /** Applies the colours of the editors again when those of the system change: GraphiQL reads them once. */
 function SystemColours() {
-  const theme = useGraphiQL(({ theme }) => theme);
   const { setTheme } = useGraphiQLActions();
   useEffect(() => {
     const isDark = matchMedia('(prefers-color-scheme: dark)');
-    const change = () => theme === null && setTheme(null);
+    const change = () => setTheme(null);
     isDark.addEventListener('change', change);
     return () => isDark.removeEventListener('change', change);
-  }, [theme, setTheme]);
+  }, [setTheme]);
   return null;
 }
 
@@ -63,24 +64,30 @@ export function Explore({ session, onSignOut }) {
   const isReady = useEditorStart();
   const [problem, setProblem] = useState('');
   const [schema, setSchema] = useState(null);
-  const [lastRunMs, setLastRunMs] = useState(null);
+  const runs = useRuns();
+  const { onRun } = runs;
   const [visited, setVisited] = useState([]);
-  const { headers, role, needsRole } = viewAs;
-  const fetcher = useMemo(
-    () => headers && fetcherFor(headers, session, { onProblem: setProblem, onTime: setLastRunMs }),
-    [headers, session],
-  );
+  const { lastHeaders, role, needsRole } = viewAs;
+  const refusal = useRef('');
+  useEffect(() => {
+    refusal.current = viewAs.problem;
+  }, [viewAs.problem]);
+  const fetcher = useMemo(() => {
+    const receivers = { onProblem: setProblem, onRun, refusal: () => refusal.current };
+    return lastHeaders && fetcherFor(lastHeaders, session, receivers);
+  }, [lastHeaders, session, onRun]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the schema is that of the role before
-  useEffect(() => setSchema(null), [headers]);
+  useEffect(() => setSchema(null), [lastHeaders]);
+  useFocusAfterDialogs();
   const shared = useMemo(
-    () => ({ session, viewAs, lastRunMs, docs: { visited, setVisited } }),
-    [session, viewAs, lastRunMs, visited],
+    () => ({ session, viewAs, runs, docs: { visited, setVisited } }),
+    [session, viewAs, runs, visited],
   );
   return (
     <ExploreContext value={shared}>
       <Bar session={session} onSignOut={onSignOut}>
         <span className="problem" role="status">
-          {viewAs.problem || problem || signedOutText(session) || (schema && warningFor(schema, role))}
+          {problem || signedOutText(session) || (schema && warningFor(schema, role))}
         </span>
         <ViewAs session={session} viewAs={viewAs} />
       </Bar>
@@ -98,11 +105,15 @@ export function Explore({ session, onSignOut }) {
             plugins={seesAllRoles(session) ? ALL_PANES : PANES_OF_ROLE}
             referencePlugin={DOCS_PANE}
             onSchemaChange={setSchema}
+            onTabChange={keepTabs}
+            // The other pages follow the system, too.
+            forcedTheme="system"
             dangerouslyAssumeSchemaIsValid
           >
             {/* Its own is a link to another site. */}
             <GraphiQL.Logo>{null}</GraphiQL.Logo>
             <GraphiQL.Footer>
+              <RunNote />
               <Example />
               <SystemColours />
             </GraphiQL.Footer>

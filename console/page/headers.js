@@ -6,8 +6,13 @@ import { objectIn } from './entry.js';
 /** Returns the headers that an operation is sent with. */
 export function sentHeaders(...parts) {
   return Object.fromEntries(
-    parts.flatMap((part) => Object.entries(part).map(([name, value]) => [name.toLowerCase(), String(value)])),
+    parts.flatMap((part) => Object.entries(part).map(([name, value]) => [name.toLowerCase(), textOf(value)])),
   );
+}
+
+/** Returns a value of JSON as the value of a header. */
+function textOf(value) {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Returns the headers of a role and of session variables, which are given as JSON with or without the prefix of their names. Throws for
@@ -27,10 +32,7 @@ export function variablesIn(prefix, text) {
   const given = text.trim() === '' ? {} : objectIn(text, 'Session variables are JSON: {"user-id": "1"}');
   const named = Object.entries(given).map(([name, value]) => {
     const lower = name.toLowerCase();
-    return [
-      lower.startsWith(prefix) ? lower : prefix + lower,
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ];
+    return [lower.startsWith(prefix) ? lower : prefix + lower, textOf(value)];
   });
   return Object.fromEntries(named);
 }

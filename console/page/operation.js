@@ -2,14 +2,31 @@
  *  Pure. In: `{query, variables, operationName}`. Not here: sending it (requests.js), code for it (code.js). */
 import { parse, print, separateOperations } from 'graphql';
 
-/** Returns the request and the kind of its operation, or `problem`, the mistake in the text. GraphiQL notices a name a moment after it was
- *  written: one that is not in the text is left out. */
+/** Returns the request, the kind of its operation and whether it is a stream, or `problem`, the mistake in the text. GraphiQL notices a name a moment
+ *  after it was written: one that is not in the text is left out. */
 export function operationOf(question) {
   const { operations, problem } = operationsIn(question.query);
   const named = operations.find(({ name }) => name?.value === question.operationName);
-  return named
-    ? { question, kind: named.operation }
-    : { question: { ...question, operationName: undefined }, kind: operations[0]?.operation, problem };
+  const operation = named ?? operations[0];
+  return {
+    question: named ? question : { ...question, operationName: undefined },
+    kind: operation?.operation,
+    isStream: operation?.operation === 'subscription' && hasCursor(operation),
+    problem,
+  };
+}
+
+/** Returns a text that is the same for two requests when they run the same operation with the same variables. */
+export function operationKey(given) {
+  const { question } = operationOf(given);
+  return JSON.stringify([onlyOperation(question), question.variables ?? {}]);
+}
+
+/** True when a root field has the argument of streams that says where they start. */
+function hasCursor({ selectionSet }) {
+  return selectionSet.selections.some((field) =>
+    field.arguments?.some(({ name }) => name.value === 'cursor'),
+  );
 }
 
 function operationsIn(query) {

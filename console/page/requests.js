@@ -18,7 +18,7 @@ export async function queryData(viewAs, session, question, signal) {
       body: question,
       signal,
     },
-    async (response) => parseWithAllDigits(await response.text()),
+    readWithAllDigits,
   );
   if (denialIn(body) !== undefined) reportDenial();
   if (body.errors || body.error) throw new Error(body.errors?.[0].message ?? body.error);
@@ -77,20 +77,26 @@ export async function perform(session, type, args) {
   return body;
 }
 
-/** Resolves to the status and the body of an answer. `read` reads the body, as JSON by default. */
-export async function post(path, question, headers, read) {
-  const answer = await send(path, question, headers, read);
+/** Resolves to the status and the body of an answer. `read` reads the body, as JSON by default; `signal` cancels the request. */
+export async function post(path, question, headers, read, signal) {
+  const answer = await send(path, question, headers, read, signal);
   if (denialIn(answer.body) !== undefined) reportDenial();
   return answer;
 }
 
-function send(path, question, headers, read = (response) => response.json()) {
+function send(path, question, headers, read = (response) => response.json(), signal = undefined) {
   const request = {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(question),
+    signal,
   };
   return answerTo(path, request, read);
+}
+
+/** Resolves to the body of an answer, whose numbers keep all digits. */
+export async function readWithAllDigits(response) {
+  return parseWithAllDigits(await response.text());
 }
 
 /** The name of the console among the clients of the engine, unless the headers of Explore have another one. */

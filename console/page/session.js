@@ -1,7 +1,9 @@
 /** The settings of this engine, and what the page keeps: role and headers for this tab only (sessionStorage), queries without their headers
- *  for the next visit (localStorage).
+ *  for the next visit (localStorage). The tabs of GraphiQL are stored at each change, and what it stores twice is read from them: it stores each
+ *  part at another time, and adds a tab when they differ.
  *  Not here: the credentials (credentials.js), what is sent (requests.js). */
-import { useState } from 'react';
+import { useCallback, useState } from 'react';
+import { tryParseJSONC } from './jsonc.js';
 
 /** The address of /console/, and the path of the page below it when it was loaded. */
 export const ROOT = new URL(document.querySelector('meta[name=root]').content, location.href);
@@ -26,33 +28,45 @@ export const KEYS = {
   example: 'pergola-example',
 };
 
+const TABS_KEY = 'graphiql:tabState';
 const HEADERS_KEY = 'graphiql:headers';
+/** The members of the open tab that GraphiQL stores under keys of their own, too. */
+const MEMBERS = { 'graphiql:query': 'query', 'graphiql:variables': 'variables', [HEADERS_KEY]: 'headers' };
 
-/** Returns a text that survives a reload of this tab and nothing more, and its setter. */
-export function useKept(key) {
+/** Returns a text that survives a reload of this tab and nothing more, and its setter. A text that is not valid does not survive. */
+export function useKept(key, isValid) {
   const [value, setValue] = useState(sessionStorage.getItem(key) ?? '');
-  const keep = (next) => {
-    sessionStorage.setItem(key, next);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key of a field and its rule never change
+  const keep = useCallback((next) => {
+    if (isValid(next)) sessionStorage.setItem(key, next);
     setValue(next);
-  };
+  }, []);
   return [value, keep];
 }
 
 /** Returns the headers that the editor had at the last change; none when they are no JSON. */
 export function keptHeaders() {
   try {
-    return JSON.parse(sessionStorage.getItem(HEADERS_KEY) || '{}');
+    return tryParseJSONC(storage.getItem(HEADERS_KEY) ?? '') ?? {};
   } catch {
     return {};
   }
 }
 
+/** Stores the tabs of GraphiQL without their results. */
+export function keepTabs({ tabs, activeTabIndex }) {
+  const stored = { activeTabIndex, tabs: tabs.map((tab) => ({ ...tab, hash: null, response: null })) };
+  keep(TABS_KEY, JSON.stringify(stored));
+}
+
 /** The storage of GraphiQL. Headers may hold secrets. */
 export const storage = {
-  getItem: (key) => sessionStorage.getItem(key) ?? localStorage.getItem(key),
+  getItem: (key) => {
+    if (key in MEMBERS) return openTab()?.[MEMBERS[key]] ?? null;
+    return sessionStorage.getItem(key) ?? localStorage.getItem(key);
+  },
   setItem: (key, value) => {
-    sessionStorage.setItem(key, value);
-    if (key !== HEADERS_KEY) localStorage.setItem(key, withoutHeaders(value));
+    if (key !== TABS_KEY && !(key in MEMBERS)) keep(key, value);
   },
   removeItem: (key) => {
     for (const each of [sessionStorage, localStorage]) each.removeItem(key);
@@ -66,6 +80,21 @@ export const storage = {
     }
   },
 };
+
+function keep(key, value) {
+  sessionStorage.setItem(key, value);
+  localStorage.setItem(key, withoutHeaders(value));
+}
+
+/** Returns the tab that is open, as it is stored. */
+function openTab() {
+  try {
+    const { tabs, activeTabIndex } = JSON.parse(storage.getItem(TABS_KEY));
+    return tabs[activeTabIndex];
+  } catch {
+    return undefined;
+  }
+}
 
 /** Returns a value of GraphiQL without the headers of its tabs or of its history, which are JSON; other values as they are. */
 function withoutHeaders(value) {

@@ -1,6 +1,7 @@
 /** A subscription over the sub-protocol graphql-transport-ws, on a connection of its own. In: the request and its headers, which a browser
- *  can only send in the first message. Out: an observable, which GraphiQL subscribes to and ends.
+ *  can only send in the first message. Out: an observable, which GraphiQL subscribes to and ends; its errors are lists, which GraphiQL prints as `errors`.
  *  Not here: other requests (requests.js). Reference: PROTOCOL.md of graphql-ws. */
+import { parseWithAllDigits } from './digits.js';
 
 /** `onRefused` is called when the engine closes the connection because of the credentials. */
 export function subscribe(question, headers, onRefused) {
@@ -17,18 +18,18 @@ export function subscribe(question, headers, onRefused) {
       const send = (message) => socket.send(JSON.stringify(message));
       socket.onopen = () => send({ type: 'connection_init', payload: { headers } });
       socket.onmessage = ({ data }) => {
-        const { type, payload } = JSON.parse(data);
+        const { type, payload } = parseWithAllDigits(data);
         if (type === 'connection_ack') send({ type: 'subscribe', id: '1', payload: question });
         if (type === 'ping') send({ type: 'pong' });
         if (type === 'next' && !isDone) observer.next(payload);
-        if (type === 'error') end(() => observer.error({ errors: payload }));
+        if (type === 'error') end(() => observer.error(payload));
         if (type === 'complete') end(() => observer.complete());
       };
       socket.onclose = ({ code, reason }) => {
         if (REFUSALS.includes(code)) onRefused();
         const message = `The engine closed the subscription: ${reason || `code ${code}`}`;
         // GraphiQL shows the stack of an Error.
-        end(() => observer.error({ errors: [{ message }] }));
+        end(() => observer.error([{ message }]));
       };
       return { unsubscribe: () => end(() => observer.complete()) };
     },

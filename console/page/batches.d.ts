@@ -1,0 +1,4 @@
+/** The types of batches.js for its test. */
+type BatchObserver = { readonly next: (result: object) => void };
+type BatchSource = { readonly subscribe: (observer: BatchObserver) => unknown };
+export function withEarlierBatches(observable: BatchSource, onCount: (count: number) => void): BatchSource;
