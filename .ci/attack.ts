@@ -1,5 +1,6 @@
 /** Attacks an engine that has the chart's 512 MiB from outside: idle sockets, endless bodies and frames, slow readers, thousands of
- *  subscriptions, clients that hang up, webhooks that never answer, short requests that stand for long work. `--only TEXT` runs the attacks
+ *  subscriptions, clients that hang up, webhooks that never answer, short requests that stand for long work; then the introspection of a large
+ *  schema. `--only TEXT` runs the attacks
  *  whose name contains the text; `--memory MIB` gives the engine another limit, and each attack an engine of its own.
  *  Out: a line for each attack; --out JSON {passed, failed}; exit 1 when one succeeded. Linux only: memory is read from /proc. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { amplify } from '../testing/amplification/run.ts';
 import { attackAll } from '../testing/attack/run.ts';
+import { introspectLargeSchema } from './large-schema.ts';
 
 const { values: options } = parseArgs({
   options: { only: { type: 'string' }, memory: { type: 'string' }, out: { type: 'string' } },
@@ -36,7 +38,10 @@ try {
     );
     for (const problem of problems) console.log(`       ${problem}`);
   }
-  if (options.only === undefined && options.memory === undefined) await amplifyAll();
+  if (options.only === undefined && options.memory === undefined) {
+    await amplifyAll();
+    await introspect();
+  }
 } finally {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -44,6 +49,16 @@ try {
 console.log(`${passed} passed, ${failed} failed`);
 if (options.out) writeFileSync(options.out, JSON.stringify({ passed, failed }));
 process.exitCode = failed > 0 ? 1 : 0;
+
+async function introspect(): Promise<void> {
+  const { problems, peakMb } = await introspectLargeSchema(postgres.url);
+  if (problems.length === 0) passed++;
+  else failed++;
+  const verdict = problems.length === 0 ? 'ok  ' : 'FAIL';
+  console.log(
+    `${verdict} the introspection of 1,000 tables: ${peakMb} MB taken at most ${problems.join(', ')}`,
+  );
+}
 
 async function amplifyAll(): Promise<void> {
   let worst = 0;
