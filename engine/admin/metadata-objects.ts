@@ -32,7 +32,10 @@ export const listObjects: Performer<'list_objects'> = async (work) => {
 };
 
 /** Raises `objectNotExists`. */
-export const describeObject: Performer<'describe_object'> = async (work, { key }) => {
+export const describeObject: Performer<'describe_object'> = async (
+  work,
+  { key, include_nested: isWhole },
+) => {
   await work.addedInconsistencies();
   const objects = objectsIn(work);
   const object = objects.get(key);
@@ -43,7 +46,10 @@ export const describeObject: Performer<'describe_object'> = async (work, { key }
     key,
     ...(object && { ...listed(object, work), definition: withoutSecrets(object) }),
     ...(object?.kind === 'table' && tableDetails(object, work)),
-    objects: nested.map((each) => listed(each, work)),
+    objects: nested.map((each) => ({
+      ...listed(each, work),
+      ...(isWhole && { definition: withoutSecrets(each) }),
+    })),
     inconsistent_objects: inconsistencies,
   };
   return () => body;
