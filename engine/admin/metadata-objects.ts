@@ -16,6 +16,7 @@ import {
   printInconsistencies,
 } from '../state/inconsistencies.ts';
 import type { UnitOfWork } from '../state/unit-of-work.ts';
+import { entryOf } from './ledger.ts';
 import type { Performer } from './request.ts';
 import { printTable } from './source-reads.ts';
 
@@ -42,8 +43,10 @@ export const describeObject: Performer<'describe_object'> = async (
   const inconsistencies = inconsistenciesIn(work, objects).filter((found) => found.key === key);
   if (!object && inconsistencies.length === 0) return fail('objectNotExists', { key }, { path: ['key'] });
   const nested = [...objects.values()].filter(({ parent }) => parent === key);
+  const owner = entryOf(work.catalogStates.operator, key)?.cr;
   const body = {
     key,
+    ...(owner !== undefined && { owner }),
     ...(object && { ...listed(object, work), definition: withoutSecrets(object) }),
     ...(object?.kind === 'table' && tableDetails(object, work)),
     objects: nested.map((each) => ({

@@ -195,13 +195,18 @@ test('a dry run lists the objects that it would change and those that it names, 
   expect((await engine.metadata(change)).body).toMatchObject({ code: 'conflict' });
 });
 
-test('a nested object is described with its definition on request', async () => {
+test('an object is described with its owner, and with the definitions of nested objects on request', async () => {
   await engine.must(op('track_table', 'book'));
   const key = 'select_permission/default/public/book/reader';
   const definition = { role: 'reader', permission: { columns: ['id'], filter: {} } };
   await engine.must(op('patch_metadata', { put: [{ key, definition }] }));
+  const cr = 'Table shop/book';
+  const state = { manager: 'm', objects: { [BOOK]: { manager: 'm', uid: '1', cr } } };
+  expect(await answer('describe_object', { key: BOOK })).not.toHaveProperty('owner');
+  await engine.must(op('set_catalog_state', { type: 'operator', state }));
   expect(await answer('describe_object', { key: BOOK })).not.toHaveProperty('objects.0.definition');
   expect(await answer('describe_object', { key: BOOK, include_nested: true })).toMatchObject({
+    owner: cr,
     objects: [{ key, definition }],
   });
 });

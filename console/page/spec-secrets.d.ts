@@ -1,0 +1,5 @@
+/** The types of spec-secrets.js for the tests. */
+export function withoutSecrets(
+  schema: object,
+  value: unknown,
+): { readonly kept: unknown; readonly left: readonly string[] };
