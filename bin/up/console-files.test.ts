@@ -25,7 +25,7 @@ test('a resource is written once, and the files that exist are unchanged', async
     resource: 'Table default/book',
   });
   expect(await writeResource(folder, 'other.yaml', textOf('book'))).toEqual({
-    problem: 'Table book is at book.yaml:1 already.',
+    problem: 'Table book is at book.yaml:1 already: change it there.',
   });
   writeFileSync(join(folder, 'notes.yaml'), '# mine\n');
   expect(await writeResource(folder, 'notes.yaml', textOf('notes'))).toEqual({

@@ -83,7 +83,8 @@ export async function writeResource(folder: string, name: string, text: unknown)
     (each) =>
       each.kind === resource.kind && each.name === resource.name && each.namespace === resource.namespace,
   );
-  if (same) return { problem: `${resource.kind} ${resource.name} is at ${same.position} already.` };
+  if (same)
+    return { problem: `${resource.kind} ${resource.name} is at ${same.position} already: change it there.` };
   const file = join(folder, name);
   try {
     await writeFile(file, text, { flag: 'wx' });

@@ -45,25 +45,22 @@ export function Effects({ row, spec, isComplete, session, file }) {
 
 /** What the dry run found. */
 function Found({ result: { problems, changes, effects } }) {
+  if (problems.length > 0) return <Lines title="It would not be applied" lines={problems.map(asWarning)} />;
   const different = changes.filter(({ change }) => change !== 'unchanged');
   return (
     <>
-      <Lines title="It would not be applied" lines={problems.map(asWarning)} />
-      {problems.length === 0 && <h3>The engine would accept it</h3>}
-      {problems.length === 0 && different.length === 0 && <p>The engine has all of it: nothing changes.</p>}
+      <h3>The engine would accept it</h3>
+      {different.length === 0 && <p>The engine has all of it: nothing changes.</p>}
       {different.map((change) => (
         <ObjectChange key={change.key} of={change} />
       ))}
-      {problems.length === 0 && different.length > 0 && (
-        <Lines
-          title="What roles gain and lose"
-          lines={
-            effects.length > 0 ? effects : [{ text: 'No role gains or loses anything.', isWarning: false }]
-          }
-        />
-      )}
+      {different.length > 0 && <Lines title="What roles gain and lose" lines={orNothing(effects)} />}
     </>
   );
+}
+
+function orNothing(effects) {
+  return effects.length > 0 ? effects : [{ text: 'No role gains or loses anything.', isWarning: false }];
 }
 
 function asWarning(text) {

@@ -127,13 +127,18 @@ function RollBack({ session, version, onDone }) {
   const [problem, setProblem] = useState('');
   const { answer: states } = useAnswer(session, 'get_catalog_state', { type: 'operator' });
   const isManaged = states !== null && managerIn(states).isOperator;
-  const send = (more, then) =>
-    perform(session, 'rollback_metadata', { resource_version: version, ...more }).then(
+  /** `read` is the version of the metadata that was checked. */
+  const send = (more, then, read) =>
+    perform(session, 'rollback_metadata', { resource_version: version, ...more }, read).then(
       (answer) => {
         setProblem('');
         then(answer);
       },
-      ({ message }) => setProblem(message),
+      ({ message, code }) => {
+        const hasChanged = read !== undefined && code === 'conflict';
+        if (hasChanged) setReport(null);
+        setProblem(hasChanged ? 'The metadata has changed since. Check it again.' : message);
+      },
     );
   return (
     <section className="roll-back">
@@ -144,7 +149,7 @@ function RollBack({ session, version, onDone }) {
           : 'The document of this version becomes a new version.'}
       </p>
       {report === null && states !== null && !isManaged && (
-        <button type="button" onClick={() => send({ dry_run: true }, setReport)}>
+        <button type="button" onClick={() => send({ dry_run: true, include_changes: true }, setReport)}>
           Check
         </button>
       )}
@@ -155,7 +160,11 @@ function RollBack({ session, version, onDone }) {
               ? 'Every object would be consistent.'
               : `${report.inconsistent_objects.length} objects would be inconsistent: the engine refuses it.`}
           </p>
-          <button type="button" disabled={!report.is_consistent} onClick={() => send({}, onDone)}>
+          <button
+            type="button"
+            disabled={!report.is_consistent}
+            onClick={() => send({}, onDone, report.resource_version)}
+          >
             Go back now
           </button>
         </>

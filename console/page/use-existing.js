@@ -7,7 +7,7 @@ import { perform } from './requests.js';
 import { keysNamed, specOf } from './resource.js';
 import { withoutSecrets } from './spec-secrets.js';
 
-/** How long a name is not changed before the engine is asked about it. */
+/** The time between the last change of a name and the request. */
 const PAUSE_MS = 300;
 
 export function useExisting(session, row, spec) {
