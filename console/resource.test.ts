@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { exampleOf } from '../crds/example.ts';
 import { issuesOf } from '../operator/kinds/validate.ts';
 import { editAt, editsOf, FORMS, fieldOf, keysNamed, resourceText, specOf } from './page/resource.js';
-import { withoutSecrets } from './page/spec-secrets.js';
+import { missingIn, withoutSecrets } from './page/spec-secrets.js';
 import { emptyOf, entered, fieldsIn, problemsIn, shapeOf } from './page/spec-value.js';
 
 type Resource = { readonly kind: string; readonly spec: Record<string, unknown> };
@@ -138,6 +138,8 @@ test('secrets, and what was hidden because it may be one, are left out with thei
       ['spec.headers[0].value', 'spec.webhook.value'],
     ]);
   }
+  const paths = ['spec.headers[0].value', 'spec.webhook.value'];
+  expect(missingIn(paths, { headers: [{ name: 'h' }], webhook: { value: 'x' } })).toEqual(paths.slice(0, 1));
   expect(withoutSecrets(trigger.spec, { webhook: { env: 'HOOK' } })).toEqual({
     kept: { webhook: { env: 'HOOK' } },
     left: [],

@@ -14,6 +14,7 @@ import { NewFileLink } from './new-file-link.jsx';
 import { FORMS, keysNamed, namesIn, resourceText, withoutNames } from './resource.js';
 import { Scrolling } from './scrolling.jsx';
 import { SpecForm } from './spec-form.jsx';
+import { missingIn } from './spec-secrets.js';
 import { entered, problemsIn, unreadableIn } from './spec-value.js';
 import { useAnswer } from './use-answer.js';
 import { EMPTY, useDraft } from './use-draft.js';
@@ -74,7 +75,12 @@ function Resource({ row, session, known }) {
   const { written, filled } = draft;
   const spec = entered(row.spec, written);
   const existing = useExisting(session, row, spec);
-  const problems = [...unreadableIn(row.spec, written), ...problemsIn(row.spec, spec)];
+  const left = missingIn(draft.left, spec);
+  const problems = [
+    ...unreadableIn(row.spec, written),
+    ...problemsIn(row.spec, spec),
+    ...left.map((path) => `${path} was left out: enter it again, or go on without`),
+  ];
   const name = draft.name || existing?.owner?.replace(/^.*\//, '') || nameOf(row, spec, problems);
   const text = resourceText({ kind: row.kind, name, spec });
   const enter = (next) => {
@@ -86,7 +92,7 @@ function Resource({ row, session, known }) {
   return (
     <div className="columns">
       <form onSubmit={(event) => event.preventDefault()}>
-        <Existing {...{ row, draft, existing }} onChange={change} />
+        <Existing {...{ row, draft, existing, left }} onChange={change} />
         <SpecForm schema={row.spec} value={written} onChange={enter} known={known} />
         <button type="button" onClick={() => change(EMPTY)}>
           Empty the form

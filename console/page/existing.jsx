@@ -1,5 +1,5 @@
 /** Says which objects that a form names exist already, and fills the form from them, so that a change begins with what there is.
- *  In: what exists (use-existing.js), the draft. Not here: the effect of a change (effects.jsx). */
+ *  In: what exists (use-existing.js), the draft, the paths of secrets that it lacks. Not here: the effect of a change (effects.jsx). */
 import { useEffect } from 'react';
 import { printedKey } from './object-key.js';
 import { withoutNames } from './resource.js';
@@ -7,7 +7,7 @@ import { withoutNames } from './resource.js';
 /** The most objects that are named. */
 const MOST_NAMED = 3;
 
-export function Existing({ row, draft, existing, onChange }) {
+export function Existing({ row, draft, existing, left, onChange }) {
   const isBare = Object.keys(withoutNames(row, draft.written)).length === 0;
   const fill = () => onChange({ written: existing.spec, left: existing.left, filled: existing });
   const mayFill = existing?.spec !== undefined;
@@ -31,10 +31,12 @@ export function Existing({ row, draft, existing, onChange }) {
           )}
         </p>
       )}
-      {draft.left.length > 0 && (
+      {left.length > 0 && (
         <p className="warning">
-          Left out, because it may be a secret: {draft.left.join(', ')}. Enter it again, or the resource lacks
-          it.
+          Left out, because it may be a secret or cannot be read: {left.join(', ')}.{' '}
+          <button type="button" onClick={() => onChange({ left: [] })}>
+            Go on without
+          </button>
         </p>
       )}
     </div>

@@ -47,7 +47,8 @@ export function keysNamed(row, spec) {
   });
   const nested = row.objects.flatMap(({ at, key, kind }) => (at && key.length > 0 ? [kind] : []));
   const isNamedByFields = row.objects.flatMap(({ key }) => key).every((name) => typeof name === 'string');
-  const given = isNamedByFields && row.objects.length > 0 ? namesIn(row, spec) : spec;
+  // Types and actions have their names in the schema language.
+  const given = isNamedByFields && row.objects.length > 0 ? namesIn(row, spec) : { sdl: spec.sdl };
   try {
     const whole = { ...Object.fromEntries(missing.map((name) => [name, {}])), ...given };
     const keys = row.translate(whole, CONTEXT).map(({ key }) => key);

@@ -5,17 +5,25 @@ import { concealed, HIDDEN, isRecord, SECRET_MARK } from '@pergola/engine/metada
 import { UNREADABLE } from './spec-entry.js';
 import { shapeOf } from './spec-value.js';
 
-/** Returns `{kept, left}`: the value without secrets, null and text that cannot be read; and the paths of the secrets. */
+/** Returns `{kept, left}`: the value without null, secrets and text that cannot be read, and the paths of the last two. */
 export function withoutSecrets(schema, value, path = 'spec') {
   const left = [];
   const kept = visit(schema, value, path, left);
   return { kept, left };
 }
 
+/** Returns the paths at which a spec has no value. */
+export function missingIn(paths, spec) {
+  return paths.filter((path) => {
+    const steps = [...path.matchAll(/\.([^.[\]]+)|\[(\d+)\]/g)].map(([, name, i]) => name ?? i);
+    return steps.reduce((owner, step) => owner?.[step], spec) === undefined;
+  });
+}
+
 function visit(schema, value, path, left) {
-  if (value === UNREADABLE || value === null) return undefined;
-  if (schema[SECRET_MARK] && value !== '') {
-    if (!isSecret(value)) return value;
+  if (value === null) return undefined;
+  if (value === UNREADABLE || (schema[SECRET_MARK] && value !== '')) {
+    if (value !== UNREADABLE && !isSecret(value)) return value;
     left.push(path);
     return undefined;
   }
