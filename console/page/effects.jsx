@@ -43,6 +43,9 @@ export function Effects({ row, spec, isComplete, session, file }) {
   );
 }
 
+/** The most objects whose change is shown, so that the page answers at once. */
+const MOST_CHANGES = 25;
+
 /** What the dry run found. */
 function Found({ result: { problems, changes, effects } }) {
   if (problems.length > 0) return <Lines title="It would not be applied" lines={problems.map(asWarning)} />;
@@ -51,9 +54,10 @@ function Found({ result: { problems, changes, effects } }) {
     <>
       <h3>The engine would accept it</h3>
       {different.length === 0 && <p>The engine has all of it: nothing changes.</p>}
-      {different.map((change) => (
+      {different.slice(0, MOST_CHANGES).map((change) => (
         <ObjectChange key={change.key} of={change} />
       ))}
+      {different.length > MOST_CHANGES && <p>And {different.length - MOST_CHANGES} more objects.</p>}
       {different.length > 0 && <Lines title="What roles gain and lose" lines={orNothing(effects)} />}
     </>
   );

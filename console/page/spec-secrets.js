@@ -22,8 +22,7 @@ export function missingIn(paths, spec) {
 
 function visit(schema, value, path, left) {
   if (value === null) return undefined;
-  if (value === UNREADABLE || (schema[SECRET_MARK] && value !== '')) {
-    if (value !== UNREADABLE && !isSecret(value)) return value;
+  if (value === UNREADABLE || (schema[SECRET_MARK] && value !== '' && isSecret(value))) {
     left.push(path);
     return undefined;
   }

@@ -24,7 +24,7 @@ export function effectLines(answer: unknown): readonly EffectLine[] {
       text: accessLine(change, true),
       isWarning: isGaining(change) || isBreaking(change),
     })),
-    ...schemas.map((text) => ({ text: text.trim(), isWarning: /breaks? clients|^breaking/.test(text) })),
+    ...schemas.map((text) => ({ text: text.trim(), isWarning: /breaks? clients|^ *breaking:/.test(text) })),
   ];
 }
 
