@@ -21,20 +21,28 @@ import {
   WINDOWS,
 } from './testing/console.ts';
 
+const READER = 'select_permission/default/public/book/reader';
+
+const TABLES =
+  'create table book (id int primary key, title text, owner text); create table books (id int primary key)';
+
 describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
   let world: ConsoleWorld;
   let page: Page;
 
   beforeAll(async () => {
-    world = await startConsole('create table book (id int primary key, title text, owner text)', {
-      consoleSecret: CONSOLE_SECRET,
-    });
+    world = await startConsole(TABLES, { consoleSecret: CONSOLE_SECRET });
     await trackTable(world.engine, 'book', { reader: ['id', 'title'] });
   }, TIMEOUT_MS);
 
   afterAll(() => world?.close());
 
   beforeEach(async () => {
+    const { admin } = world.engine;
+    for (const type of ['console', 'operator']) await admin('set_catalog_state', { type, state: {} });
+    const permission = { columns: ['id', 'title'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
+    const definition = { role: 'reader', permission };
+    await admin('patch_metadata', { put: [{ key: READER, definition }] });
     page = await world.browser.newPage();
     await page.resize(1440, 900);
   });
@@ -56,7 +64,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
   const permit = async (columns: string) => {
     await enter('table', 'book');
     await enter('role', 'reader');
-    await choose(page, control('Add to spec'), 'select');
+    await page.until(shows('Filled from what the engine has'));
     await enter('columns', columns);
     await enter('filter', '{}');
   };
@@ -74,12 +82,16 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     const { body: before } = await world.engine.admin('export_metadata', {});
     await press(page, 'Try it, without changing anything');
     await page.until(shows('reader reaches more of public.book'));
-    await page.until(shows('schema of reader: 5 safe'));
+    await page.until(shows('the schema of reader: 5 changes break no client'));
+    // More access looks like a warning, and the change of the object itself is shown, too.
+    await page.until(`document.querySelector('.warning')?.innerText.includes('reader reaches more')`);
+    await page.until(shows('+       "owner"'));
+    await page.until(shows('This console changes nothing (--console-mode)'));
     for (const text of ['Apply to this engine', 'Open as a file'])
       expect(await page.evaluate(shows(text))).toBe(false);
     expect((await world.engine.admin('export_metadata', {})).body).toEqual(before);
     await enter('columns', 'id');
-    await page.until(shows('The spec has changed since.'));
+    await page.until(shows('The resource has changed since.'));
   });
 
   test('in edit mode a change that fits is applied, unless an operator manages the engine', async () => {
@@ -117,6 +129,8 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       await press(page, 'Apply to this engine');
       await page.until(shows('Applied'));
       expect(await permitted()).toBe('*');
+      for (const text of ['The engine would accept it', 'Apply to this engine'])
+        expect(await page.evaluate(shows(text))).toBe(false);
       const state = { manager: 'm', objects: {} };
       await editing.admin('set_catalog_state', { type: 'operator', state });
       await press(page, 'Try it, without changing anything');
@@ -148,8 +162,133 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       const [[name, text]] = Object.entries((await waiting())!) as [[string, string]];
       expect(name).toMatch(/^[a-z0-9-]+\.yaml$/);
       expect(text).toContain('kind: TablePermission');
-      await store({ resources: { [name]: null }, written: { [name]: { file: `resources/${name}` } } });
-      await page.until(shows(`Written: resources/${name}. It is applied now.`));
+      const resource = `TablePermission default/${name.replace('.yaml', '')}`;
+      const unserved = {
+        [resource]: { manager: 'm', reason: 'Conflict', message: 'another has it', since: '' },
+      };
+      await editing.admin('patch_catalog_state', { type: 'operator', patch: { unserved } });
+      await store({
+        resources: { [name]: null },
+        written: { [name]: { file: `resources/${name}`, resource } },
+      });
+      await page.until(shows(`Written: resources/${name}. It is not applied: Conflict: another has it.`));
+    } finally {
+      await editing.close();
+    }
+  });
+
+  test('an object of another resource is a conflict, and one of the same resource is its next version', async () => {
+    const spec = {
+      table: 'book',
+      role: 'reader',
+      select: { columns: ['title'], filter: {} },
+      suspend: false,
+    };
+    const owned = (cr: string) => ({
+      manager: 'm',
+      objects: { [READER]: { manager: 'm', uid: '1', cr } },
+      manifests: { [cr]: { manager: 'm', manifest: JSON.stringify({ spec }) } },
+    });
+    const own = (cr: string) =>
+      world.engine.admin('set_catalog_state', { type: 'operator', state: owned(cr) });
+    await own('Table shop/book');
+    await open('TablePermission');
+    await permit('*');
+    await page.until(shows('It belongs to Table shop/book.'));
+    await press(page, 'Try it, without changing anything');
+    await page.until(shows('It would not be applied'));
+    await page.until(shows(`${READER} belongs to Table shop/book: this resource would be in conflict`));
+    expect(await page.evaluate(shows('The engine would accept it'))).toBe(false);
+    await own('TablePermission shop/reader-book');
+    await page.go(`${world.engine.url}/console/change?kind=Table`);
+    await page.go(`${world.engine.url}/console/change?kind=TablePermission`);
+    await page.until(shows('It belongs to TablePermission shop/reader-book.'));
+    await press(page, 'Try it, without changing anything');
+    await page.until(shows('The engine would accept it'));
+    expect((await resource()).metadata.name).toBe('reader-book');
+    await press(page, 'Fill the form from it');
+    await page.until(shows('Filled from what the engine has'));
+    expect((await resource()).spec).toEqual(spec);
+  });
+
+  test('a form begins with what the engine has, and another name begins anew', async () => {
+    await trackTable(world.engine, 'books');
+    await open('Table');
+    await enter('table', 'book');
+    await page.until(shows('Filled from what the engine has: table/default/public/book'));
+    const filled = {
+      table: 'book',
+      configuration: { customName: 'book' },
+      permissions: [{ role: 'reader', select: { columns: ['id', 'title'] } }],
+    };
+    expect(await resource()).toMatchObject({ spec: filled });
+    await press(page, 'Try it, without changing anything');
+    await page.until(shows('The engine has all of it: nothing changes.'));
+    await press(page, 'Remove configuration');
+    await press(page, 'Try it, without changing anything');
+    await page.until(shows('-   "configuration": {'));
+    await press(page, 'Empty the form');
+    await enter('table', 'book');
+    await page.until(shows('Filled from'));
+    await enter('table', 'books');
+    await page.until(shows('Filled from what the engine has: table/default/public/books'));
+    expect((await resource()).spec).toEqual({ table: 'books', configuration: { customName: 'books' } });
+    await enter('table', 'nothing');
+    await page.until(`!${shows('Filled from')}`);
+    expect((await resource()).spec).toEqual({ table: 'nothing' });
+    await world.engine.admin('pg_untrack_table', { source: 'default', table: 'books' });
+  });
+
+  test('what was entered is kept in the tab, without secrets, until the form is emptied', async () => {
+    await open('CronTrigger');
+    await enter('name', 'nightly');
+    await enter('schedule', '0 3 * * *');
+    await choose(page, control('Add to spec'), 'payload');
+    await enter('payload', '{token: a-secret}');
+    await page.until(shows('a-secret'));
+    await page.go(`${world.engine.url}/console/change?kind=Table`);
+    await page.until(shows('spec.table is required'));
+    await page.go(`${world.engine.url}/console/change?kind=CronTrigger`);
+    await page.until(shows('Left out, because it may be a secret or cannot be read: spec.payload'));
+    expect((await resource()).spec).toEqual({ name: 'nightly', schedule: '0 3 * * *' });
+    await page.until(shows('spec.payload was left out: enter it again, or go on without'));
+    await press(page, 'Go on without');
+    await page.until(`!${shows('left out')}`);
+    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('a-secret');
+    await press(page, 'Empty the form');
+    await page.until(shows('spec.schedule is required'));
+    await page.go(`${world.engine.url}/console/change?kind=CronTrigger`);
+    await page.until(shows('spec.schedule is required'));
+  });
+
+  test('a change is not made when the metadata has changed since it was tried', async () => {
+    const editing = await startTestEngine({
+      databaseUrl: world.database.url,
+      enableConsole: true,
+      consoleMode: 'edit',
+    });
+    const columnsOf = async () => {
+      const { body } = await editing.admin('describe_object', { key: READER });
+      return (body as { definition: { permission: { columns: unknown } } }).definition.permission.columns;
+    };
+    try {
+      await page.go(`${editing.url}/console/change?kind=TablePermission#admin-secret=${editing.adminSecret}`);
+      await page.until(`document.querySelector('.change legend')`);
+      await permit('*');
+      await press(page, 'Try it, without changing anything');
+      await page.until(shows('Apply to this engine'));
+      const args = { source: 'default', table: 'book', role: 'reader' };
+      await editing.admin('pg_drop_select_permission', args);
+      const permission = { columns: ['owner'], filter: {} };
+      await editing.admin('pg_create_select_permission', { ...args, permission });
+      await press(page, 'Apply to this engine');
+      await page.until(shows('The metadata has changed since. Try it again.'));
+      expect(await columnsOf()).toEqual(['owner']);
+      await press(page, 'Try it, without changing anything');
+      await page.until(`${shows('Apply to this engine')} && !${shows('has changed since')}`);
+      await press(page, 'Apply to this engine');
+      await page.until(shows('Applied.'));
+      expect(await columnsOf()).toBe('*');
     } finally {
       await editing.close();
     }

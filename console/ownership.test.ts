@@ -164,6 +164,11 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     await page.until(shows('Every object would be consistent.'));
     const removed = 'select_permission/default/public/book/reader removed';
     await page.until(`document.querySelector('.roll-back').innerText.includes('${removed}')`);
+    await engine.admin('reload_metadata', {});
+    await press(page, 'Go back now');
+    await page.until(shows('The metadata has changed since. Check it again.'));
+    await press(page, 'Check');
+    await page.until(shows('Every object would be consistent.'));
     await press(page, 'Go back now');
     await page.until(shows('rollback_metadata'));
     const { body } = await engine.admin('export_metadata', {});

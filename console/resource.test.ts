@@ -4,7 +4,8 @@ import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { exampleOf } from '../crds/example.ts';
 import { issuesOf } from '../operator/kinds/validate.ts';
-import { editAt, editsOf, FORMS, fieldOf, resourceText } from './page/resource.js';
+import { editAt, editsOf, FORMS, fieldOf, keysNamed, resourceText, specOf } from './page/resource.js';
+import { missingIn, withoutSecrets } from './page/spec-secrets.js';
 import { emptyOf, entered, fieldsIn, problemsIn, shapeOf } from './page/spec-value.js';
 
 type Resource = { readonly kind: string; readonly spec: Record<string, unknown> };
@@ -27,6 +28,17 @@ describe.each(EXAMPLES)('%s', (_, row, spec) => {
       metadata: { name: 'example' },
       spec,
     });
+  });
+
+  test('is found again by the names of its objects, and described by them', () => {
+    const objects = objectsOf(row, spec);
+    if (objects.length === 0) return;
+    const named = keysNamed(row, spec);
+    expect(objects.some(({ key }) => named.includes(key))).toBe(true);
+    expect(keysNamed(row, {}).every((key) => key === 'api_limits')).toBe(true);
+    const described = specOf(row, objects);
+    // The types of an Action are described by CustomTypes.
+    expect(named).toEqual(expect.arrayContaining([...keysNamed(row, described!)]));
   });
 
   test('lacks each required field that is left out, as the operator says', () => {
@@ -64,6 +76,21 @@ describe.each(EXAMPLES)('%s', (_, row, spec) => {
   });
 });
 
+/** Returns no object of a spec with a value that only the operator reads. */
+function objectsOf(row: (typeof FORMS)[number], given: object) {
+  try {
+    editsOf(row, given);
+  } catch {
+    return [];
+  }
+  const valueFrom = ({ value = '', env }: { readonly value?: string; readonly env?: string }) =>
+    env === undefined ? value : { from_env: env };
+  return row.translate(given, { valueFrom } as never).map(({ parent, ...object }) => ({
+    ...object,
+    ...(parent !== null && { parent }),
+  }));
+}
+
 const permission = FORMS.find(({ kind }) => kind === 'TablePermission')!;
 const spec = { table: 'book', role: 'reader', select: { columns: ['id', 'x'], filter: {} } };
 
@@ -85,6 +112,38 @@ test('a value from a Secret has no effect that is known here', () => {
     handler: { secretKeyRef: { name: 'a', key: 'b' } },
   };
   expect(() => editsOf(action, given)).toThrow('which only the operator reads');
+});
+
+test('a permission is described by all its operations, and named while it has none', () => {
+  const whole = { ...spec, comment: 'readers', insert: { check: {}, columns: ['id'] } };
+  const described = specOf(permission, objectsOf(permission, whole))!;
+  expect(editsOf(permission, described)).toEqual(editsOf(permission, whole));
+  expect(keysNamed(permission, { table: 'book', role: 'reader' })).toHaveLength(4);
+  expect(keysNamed(permission, { table: 'book' })).toEqual([]);
+});
+
+test('secrets, and what was hidden because it may be one, are left out with their paths', () => {
+  const presets = { ...spec, insert: { check: {}, set: { owner: 'a-secret' } } };
+  expect(withoutSecrets(permission.spec, presets)).toEqual({
+    kept: { ...spec, insert: { check: {} } },
+    left: ['spec.insert.set'],
+  });
+  const trigger = FORMS.find(({ kind }) => kind === 'EventTrigger')!;
+  const given = (value: string) => ({ name: 'a', headers: [{ name: 'h', value }], webhook: { value } });
+  for (const value of ['a-secret', '(hidden)', 'https://host…', 'https://host/token']) {
+    const { kept, left } = withoutSecrets(trigger.spec, given(value));
+    expect([value, kept, left]).toEqual([
+      value,
+      { name: 'a', headers: [{ name: 'h' }], webhook: {} },
+      ['spec.headers[0].value', 'spec.webhook.value'],
+    ]);
+  }
+  const paths = ['spec.headers[0].value', 'spec.webhook.value'];
+  expect(missingIn(paths, { headers: [{ name: 'h' }], webhook: { value: 'x' } })).toEqual(paths.slice(0, 1));
+  expect(withoutSecrets(trigger.spec, { webhook: { env: 'HOOK' } })).toEqual({
+    kept: { webhook: { env: 'HOOK' } },
+    left: [],
+  });
 });
 
 test('an empty member is not entered, and an empty list is', () => {

@@ -22,9 +22,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 test('a resource is written once, and the files that exist are unchanged', async () => {
   expect(await writeResource(folder, 'book.yaml', textOf('book'))).toEqual({
     file: join(folder, 'book.yaml'),
+    resource: 'Table default/book',
   });
   expect(await writeResource(folder, 'other.yaml', textOf('book'))).toEqual({
-    problem: 'Table book is at book.yaml:1 already.',
+    problem: 'Table book is at book.yaml:1 already: change it there.',
   });
   writeFileSync(join(folder, 'notes.yaml'), '# mine\n');
   expect(await writeResource(folder, 'notes.yaml', textOf('notes'))).toEqual({
@@ -74,7 +75,10 @@ test('what the console stores in the engine is written, with the outcome, until 
     await expect.poll(state, { timeout: 10_000 }).toEqual({
       folder,
       resources: {},
-      written: { 'book.yaml': { file }, 'bad.yaml': { problem: expect.any(String) } },
+      written: {
+        'book.yaml': { file, resource: 'Table default/book' },
+        'bad.yaml': { problem: expect.any(String) },
+      },
     });
     expect(readFileSync(file, 'utf8')).toBe(textOf('book'));
     expect(printed).toEqual([`Written by the console: ${file}\n`]);

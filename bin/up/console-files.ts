@@ -14,8 +14,8 @@ const PAUSE_MS = 1000;
 const MOST_STOPPING_MS = 1000;
 const FILE_NAME = /^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?\.yaml$/;
 
-/** The file that was written, or why there is none. */
-export type Written = { readonly file: string } | { readonly problem: string };
+/** The file that was written and the resource in it, as `Kind namespace/name`; or why there is none. */
+export type Written = { readonly file: string; readonly resource: string } | { readonly problem: string };
 
 type Given = {
   readonly address: EngineAddress;
@@ -83,11 +83,12 @@ export async function writeResource(folder: string, name: string, text: unknown)
     (each) =>
       each.kind === resource.kind && each.name === resource.name && each.namespace === resource.namespace,
   );
-  if (same) return { problem: `${resource.kind} ${resource.name} is at ${same.position} already.` };
+  if (same)
+    return { problem: `${resource.kind} ${resource.name} is at ${same.position} already: change it there.` };
   const file = join(folder, name);
   try {
     await writeFile(file, text, { flag: 'wx' });
-    return { file };
+    return { file, resource: `${resource.kind} ${resource.namespace}/${resource.name}` };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     return { problem: code === 'EEXIST' ? `${file} exists already.` : message };

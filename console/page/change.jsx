@@ -1,19 +1,24 @@
 /** The page Change: a form for a resource of each kind, its YAML to keep in Git, and what it would do, by a dry run that changes nothing.
  *  In: the kinds of the operator, `list_objects` and `get_role_access` for names to choose from, `patch_metadata` with `dry_run`, on request.
+ *  The form begins with what exists (existing.jsx) and is kept in this tab (use-draft.js).
  *  Not here: the form (spec-form.jsx), the resource (resource.js), what is shown of the dry run (effects.jsx). */
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { AllRolesPage } from './all-roles.jsx';
 import { resourceName } from './collection.js';
 import { CopyButton } from './copy-button.jsx';
 import { DownloadLink } from './download-link.jsx';
 import { Effects } from './effects.jsx';
+import { Existing } from './existing.jsx';
 import { partsOf } from './model-index.js';
 import { NewFileLink } from './new-file-link.jsx';
-import { FORMS, resourceText } from './resource.js';
+import { FORMS, keysNamed, namesIn, resourceText, withoutNames } from './resource.js';
 import { Scrolling } from './scrolling.jsx';
 import { SpecForm } from './spec-form.jsx';
+import { missingIn } from './spec-secrets.js';
 import { entered, problemsIn, unreadableIn } from './spec-value.js';
 import { useAnswer } from './use-answer.js';
+import { EMPTY, useDraft } from './use-draft.js';
+import { useExisting } from './use-existing.js';
 import { useTitle } from './use-title.js';
 import { useView } from './use-view.js';
 
@@ -66,25 +71,41 @@ function useKnownNames(session) {
 }
 
 function Resource({ row, session, known }) {
-  const [written, setWritten] = useState({});
-  const [given, setName] = useState('');
+  const [draft, change] = useDraft(row);
+  const { written, filled } = draft;
   const spec = entered(row.spec, written);
-  const problems = [...unreadableIn(row.spec, written), ...problemsIn(row.spec, spec)];
-  const name = given || (problems.length === 0 ? resourceName(row.target(spec)) : row.singular);
+  const existing = useExisting(session, row, spec);
+  const left = missingIn(draft.left, spec);
+  const problems = [
+    ...unreadableIn(row.spec, written),
+    ...problemsIn(row.spec, spec),
+    ...left.map((path) => `${path} was left out: enter it again, or go on without`),
+  ];
+  const name = draft.name || existing?.owner?.replace(/^.*\//, '') || nameOf(row, spec, problems);
   const text = resourceText({ kind: row.kind, name, spec });
+  const enter = (next) => {
+    // The name of another object, such as books after book: what was filled in for the first one is no part of it.
+    const isOther = filled !== null && keysNamed(row, entered(row.spec, next)).join(' ') !== filled.names;
+    const isUnchanged = isOther && isSame(withoutNames(row, next), withoutNames(row, filled.spec));
+    change(isUnchanged ? { written: namesIn(row, next), left: [], filled: null } : { written: next });
+  };
   return (
     <div className="columns">
       <form onSubmit={(event) => event.preventDefault()}>
-        <SpecForm schema={row.spec} value={written} onChange={setWritten} known={known} />
+        <Existing {...{ row, draft, existing, left }} onChange={change} />
+        <SpecForm schema={row.spec} value={written} onChange={enter} known={known} />
+        <button type="button" onClick={() => change(EMPTY)}>
+          Empty the form
+        </button>
       </form>
       <div>
         <div className="controls">
           <label>
             Name of the resource
             <input
-              value={given}
+              value={draft.name}
               placeholder={name}
-              onChange={({ target }) => setName(target.value)}
+              onChange={({ target }) => change({ name: target.value })}
               autoComplete="off"
             />
           </label>
@@ -105,10 +126,19 @@ function Resource({ row, session, known }) {
         </div>
         <Effects
           {...{ row, spec, session }}
-          file={{ name: `${name}.yaml`, text }}
+          file={{ name: `${name}.yaml`, text, resource: `${row.kind} ${name}` }}
           isComplete={problems.length === 0}
         />
       </div>
     </div>
   );
+}
+
+/** Returns a name for a new resource. */
+function nameOf(row, spec, problems) {
+  return problems.length === 0 ? resourceName(row.target(spec)) : row.singular;
+}
+
+function isSame(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -1,22 +1,26 @@
-/** The effect of a resource: the objects that would not fit, what each role gains and loses, and how its schema changes, in the words of
- *  `pergola plan`. Not here: the comparison, which the engine makes (engine/change/effects.ts). */
-
+/** The effect of a resource: the objects that would change, those that would not fit or belong to another resource, what each role gains and loses, and how
+ *  its schema changes.
+ *  In: a dry run of `patch_metadata`. Not here: the comparison, which the engine makes (engine/change/effects.ts, engine/admin/object-changes.ts), making the
+ *  change (apply.jsx). */
 import { effectLines } from '@pergola/operator/effects';
 import { useState } from 'react';
-import { FolderFile } from './folder-file.jsx';
+import { Apply } from './apply.jsx';
 import { managerIn } from './managed-by.js';
+import { ObjectChange } from './object-change.jsx';
+import { printedKey } from './object-key.js';
 import { perform } from './requests.js';
 import { editAt, editsOf, fieldOf } from './resource.js';
 import { IS_READ_ONLY } from './session.js';
 
 export function Effects({ row, spec, isComplete, session, file }) {
   const [result, setResult] = useState(null);
-  const isCurrent = result !== null && result.of === JSON.stringify(spec);
+  const of = JSON.stringify([file.resource, spec]);
+  const isCurrent = result !== null && result.of === of;
   if (session.access !== 'administrator')
     return <p>An administrator can see here what the resource would change, by a dry run.</p>;
   const tryIt = async () => {
-    const of = JSON.stringify(spec);
-    setResult({ of, ...(await effectsOf(row, spec, session)) });
+    setResult(null);
+    setResult({ of, ...(await effectsOf(row, spec, session, file.resource)) });
   };
   return (
     <section aria-label="Effect">
@@ -25,87 +29,109 @@ export function Effects({ row, spec, isComplete, session, file }) {
         Try it, without changing anything
       </button>
       <div role="status">
-        {isCurrent && <Lines title="The engine would refuse it" lines={result.problems} isProblem />}
-        {isCurrent && result.problems.length === 0 && (
-          <Lines
-            title="The engine would accept it"
-            lines={result.effects.length > 0 ? result.effects : ['No role gains or loses anything.']}
-          />
-        )}
-        {isCurrent && result.problems.length === 0 && !IS_READ_ONLY && (
-          <Apply {...{ session, file }} edits={result.edits} manager={result.manager} />
-        )}
-        {result !== null && !isCurrent && <p>The spec has changed since.</p>}
+        {isCurrent && result.outcome !== undefined && <p>{result.outcome}</p>}
+        {result !== null && !isCurrent && <p>The resource has changed since.</p>}
+        {isCurrent && result.outcome === undefined && <Found result={result} />}
       </div>
+      {isCurrent && result.outcome === undefined && result.problems.length === 0 && (
+        <Apply
+          {...{ session, file, result }}
+          onDone={(outcome) => setResult({ of, outcome, problems: [] })}
+        />
+      )}
     </section>
   );
 }
 
-/** Makes the change where nobody else would: an operator would undo it, or take it for somebody's change by hand. */
-function Apply({ edits, manager: { isOperator, folder }, session, file }) {
-  const [outcome, setOutcome] = useState('');
-  if (folder !== undefined) return <FolderFile key={file.name} {...{ session, folder, file }} />;
-  if (isOperator) return <p>An operator manages this engine: apply the resource to the cluster.</p>;
-  const apply = () =>
-    perform(session, 'patch_metadata', { put: edits }).then(
-      () => setOutcome('Applied. Keep the resource with the files of your API.'),
-      ({ message }) => setOutcome(message),
-    );
+/** The most objects whose change is shown, so that the page answers at once. */
+const MOST_CHANGES = 25;
+
+/** What the dry run found. */
+function Found({ result: { problems, changes, effects } }) {
+  if (problems.length > 0) return <Lines title="It would not be applied" lines={problems.map(asWarning)} />;
+  const different = changes.filter(({ change }) => change !== 'unchanged');
   return (
     <>
-      <button type="button" onClick={apply}>
-        Apply to this engine
-      </button>
-      <p>{outcome}</p>
+      <h3>The engine would accept it</h3>
+      {different.length === 0 && <p>The engine has all of it: nothing changes.</p>}
+      {different.slice(0, MOST_CHANGES).map((change) => (
+        <ObjectChange key={change.key} of={change} />
+      ))}
+      {different.length > MOST_CHANGES && <p>And {different.length - MOST_CHANGES} more objects.</p>}
+      {different.length > 0 && <Lines title="What roles gain and lose" lines={orNothing(effects)} />}
     </>
   );
 }
 
-function Lines({ title, lines, isProblem = false }) {
+function orNothing(effects) {
+  return effects.length > 0 ? effects : [{ text: 'No role gains or loses anything.', isWarning: false }];
+}
+
+function asWarning(text) {
+  return { text, isWarning: true };
+}
+
+function Lines({ title, lines }) {
   if (lines.length === 0) return null;
   return (
     <>
-      <h3 className={isProblem ? 'problem' : undefined}>{title}</h3>
+      <h3>{title}</h3>
       <ul>
-        {lines.map((line) => (
-          <li key={line}>{line}</li>
+        {lines.map(({ text, isWarning }) => (
+          <li key={text} className={isWarning ? 'warning' : undefined}>
+            {text}
+          </li>
         ))}
       </ul>
     </>
   );
 }
 
-/** Resolves to `{problems, effects, edits, manager}`: lines of text, what would be written, and what writes here. */
-async function effectsOf(row, spec, session) {
+/** Resolves to `{problems, effects, changes, edits, version, manager}`: lines of text, what would change, what would be written to which version of the
+ *  metadata, and what writes here. */
+async function effectsOf(row, spec, session, resource) {
   let edits = [];
   try {
     edits = editsOf(row, spec);
     const put = edits.map(({ key, definition }) => ({ key, definition }));
-    const args = { put, dry_run: true, include_effects: true, include_keys: true };
+    const args = { put, dry_run: true, include_effects: true, include_changes: true, include_keys: true };
     const answer = await perform(session, 'patch_metadata', args);
     const found = answer.inconsistent_objects;
     const own = found.filter(({ key }) => edits.some((edit) => edit.key === key));
     const others = found.filter((object) => !own.includes(object));
+    const problems = own.map(({ key, reason, path }) => {
+      const edit = edits.find((each) => each.key === key);
+      const field = fieldOf(row, spec, edit, path ?? []);
+      return field === undefined ? reason : `${field}: ${reason}`;
+    });
     return {
       edits: put,
+      version: answer.resource_version,
       manager: IS_READ_ONLY ? {} : managerIn(await perform(session, 'get_catalog_state', {})),
-      problems: own.map(({ key, reason, path }) => {
-        const field = fieldOf(
-          row,
-          spec,
-          edits.find((edit) => edit.key === key),
-          path ?? [],
-        );
-        return field === undefined ? reason : `${field}: ${reason}`;
-      }),
+      changes: answer.changes,
+      problems: [...problems, ...conflictsIn(answer.changes, resource)],
       effects: [
         ...effectLines(answer),
-        ...others.map(({ name }) => `${name} does not fit, with or without this resource`),
+        ...others.map(({ name }) => asWarning(`${name} does not fit, with or without this resource`)),
       ],
     };
   } catch ({ message, path }) {
     const place = editAt(path);
     const field = place && fieldOf(row, spec, edits[place.edit], place.steps);
-    return { problems: [field === undefined ? message : `${field}: ${message}`], effects: [] };
+    return {
+      problems: [field === undefined ? message : `${field}: ${message}`],
+      changes: [],
+      effects: [],
+    };
   }
+}
+
+/** Returns a line for each object of another resource: the operator leaves it to that one. A resource of the same kind and name is the same one. */
+function conflictsIn(changes, resource) {
+  return changes
+    .filter(({ owner }) => owner !== undefined && owner.replace(/ .*\//, ' ') !== resource)
+    .map(
+      ({ key, owner }) =>
+        `${printedKey(key)} belongs to ${owner}: this resource would be in conflict, and nothing would change. Change ${owner} instead.`,
+    );
 }

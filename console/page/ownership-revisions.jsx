@@ -1,12 +1,11 @@
 /** The stored versions of the metadata: who wrote each, with what, and what changed; going back to one in an editable console.
  *  In: `list_metadata_revisions`, `compare_metadata_revisions`; `rollback_metadata`, which is for administrators.
- *  Not here: the difference of texts (differences.js). */
+ *  Not here: an object that changed (object-change.jsx). */
 import { useRef, useState } from 'react';
 import { dayAndTime } from './chart.jsx';
-import { differences } from './differences.js';
 import { Grid } from './grid.jsx';
 import { managerIn } from './managed-by.js';
-import { printedKey } from './object-key.js';
+import { ObjectChange } from './object-change.jsx';
 import { Problem } from './problem.jsx';
 import { perform } from './requests.js';
 import { IS_READ_ONLY } from './session.js';
@@ -121,7 +120,7 @@ function Comparison({ session, from, to }) {
         {answer.count > answer.changes.length && ` The first ${answer.changes.length} are listed.`}
       </p>
       {answer.changes.slice(0, shown).map((change) => (
-        <Change key={change.key} of={change} />
+        <ObjectChange key={change.key} of={change} />
       ))}
       {answer.changes.length > shown && (
         <button type="button" className="more" onClick={() => setShown(shown + MOST_CHANGES)}>
@@ -132,52 +131,24 @@ function Comparison({ session, from, to }) {
   );
 }
 
-const MARKS = { same: ' ', removed: '-', added: '+', skipped: ' ' };
-
-function Change({ of: { key: name, change, owner, before, after, is_hidden: isHidden } }) {
-  const lines = differences(textOf(before), textOf(after));
-  return (
-    <div className="object-change">
-      <h3>
-        {printedKey(name)} <span className={`verb ${change}`}>{change}</span>
-      </h3>
-      {owner && <p className="faint">owned by {owner}</p>}
-      {isHidden ? (
-        <p>Only a secret changed, which is not shown.</p>
-      ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable
-        <section className="scrolling difference" tabIndex={0} aria-label={`Difference of ${name}`}>
-          <pre>
-            {lines.map(({ kind, text }, i) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
-              <span key={i} className={kind}>
-                {`${MARKS[kind]} ${text}\n`}
-              </span>
-            ))}
-          </pre>
-        </section>
-      )}
-    </div>
-  );
-}
-
-function textOf(definition) {
-  return definition === undefined ? '' : JSON.stringify(definition, null, 2);
-}
-
 /** Goes back to a version in two steps: what that changes now and what the engine says about it, then the change. */
 function RollBack({ session, version, current, onDone }) {
   const [report, setReport] = useState(null);
   const [problem, setProblem] = useState('');
   const { answer: states } = useAnswer(session, 'get_catalog_state', { type: 'operator' });
   const isManaged = states !== null && managerIn(states).isOperator;
-  const send = (more, then) =>
-    perform(session, 'rollback_metadata', { resource_version: version, ...more }).then(
+  /** `read` is the version of the metadata that was checked. */
+  const send = (more, then, read) =>
+    perform(session, 'rollback_metadata', { resource_version: version, ...more }, read).then(
       (answer) => {
         setProblem('');
         then(answer);
       },
-      ({ message }) => setProblem(message),
+      ({ message, code }) => {
+        const hasChanged = read !== undefined && code === 'conflict';
+        if (hasChanged) setReport(null);
+        setProblem(hasChanged ? 'The metadata has changed since. Check it again.' : message);
+      },
     );
   return (
     <section className="roll-back">
@@ -188,7 +159,7 @@ function RollBack({ session, version, current, onDone }) {
           : 'The document of this version becomes a new version.'}
       </p>
       {report === null && states !== null && !isManaged && (
-        <button type="button" onClick={() => send({ dry_run: true }, setReport)}>
+        <button type="button" onClick={() => send({ dry_run: true, include_changes: true }, setReport)}>
           Check
         </button>
       )}
@@ -199,7 +170,9 @@ function RollBack({ session, version, current, onDone }) {
           <Inconsistent objects={report.inconsistent_objects} />
           <button
             type="button"
-            onClick={() => send({ allow_inconsistent_metadata: !report.is_consistent }, onDone)}
+            onClick={() =>
+              send({ allow_inconsistent_metadata: !report.is_consistent }, onDone, report.resource_version)
+            }
           >
             {report.is_consistent ? 'Go back now' : 'Go back without them'}
           </button>

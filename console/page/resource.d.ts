@@ -10,6 +10,11 @@ export function resourceText(given: {
   readonly spec: object;
 }): string;
 export function editsOf(row: KindRow, spec: object): readonly Edit[];
+export function keysNamed(row: KindRow, spec: object): readonly string[];
+export function specOf(
+  row: KindRow,
+  objects: readonly { readonly key: string; readonly parent?: string; readonly definition: unknown }[],
+): Readonly<Record<string, unknown>> | undefined;
 export function fieldOf(
   row: KindRow,
   spec: object,

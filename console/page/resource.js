@@ -1,4 +1,5 @@
-/** The resource of a spec: its text for Git, the objects of the metadata that it declares, and the field that a problem of an object is about.
+/** The resource of a spec: its text for Git, the objects of the metadata that it declares, the spec of objects that exist, and the field that a problem of
+ *  an object is about.
  *  The operator's own translation, so that the page says what the operator will do.
  *  Pure. Not here: the kinds (operator/kinds), the requests (requests.js). */
 
@@ -36,6 +37,59 @@ const CONTEXT = {
     );
   },
 };
+
+/** Returns the keys of the objects that a spec names, also of those that it does not declare yet, such as each operation of a permission, and without those
+ *  that are nested in them; none while their names are incomplete. */
+export function keysNamed(row, spec) {
+  const missing = row.objects.flatMap(({ at, key, when }) => {
+    if (at !== undefined) return key.length === 0 ? [at] : [];
+    return when === undefined || key.includes(when) ? [] : [when];
+  });
+  const nested = row.objects.flatMap(({ at, key, kind }) => (at && key.length > 0 ? [kind] : []));
+  const isNamedByFields = row.objects.flatMap(({ key }) => key).every((name) => typeof name === 'string');
+  // Types and actions have their names in the schema language.
+  const given = isNamedByFields && row.objects.length > 0 ? namesIn(row, spec) : { sdl: spec.sdl };
+  try {
+    const whole = { ...Object.fromEntries(missing.map((name) => [name, {}])), ...given };
+    const keys = row.translate(whole, CONTEXT).map(({ key }) => key);
+    return keys.filter((key) => {
+      const [kind, ...segments] = key.split('/');
+      return !nested.includes(kind) && segments.every((segment) => segment !== '');
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Returns the fields of a spec that name its objects. */
+export function namesIn(row, spec) {
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => isName(row, name)));
+}
+
+/** Returns the other fields. */
+export function withoutNames(row, spec) {
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => !isName(row, name)));
+}
+
+function isName(row, name) {
+  return row.objects.some(({ at, key }) => at === undefined && key.includes(name));
+}
+
+/** Returns the spec that declares the objects, each `{key, parent, definition}`; undefined when the kind cannot express them. */
+export function specOf(row, objects) {
+  const all = objects.map((object) => ({ ...object, kind: object.key.split('/')[0] }));
+  const inventory = {
+    all: (kind) => all.filter((object) => object.kind === kind),
+    under: (parent, kind) => all.filter((object) => object.parent === parent && object.kind === kind),
+  };
+  try {
+    // Each operation of a permission is a resource of its own.
+    const specs = row.describe(inventory).map(({ spec }) => spec);
+    return specs.length === 0 ? undefined : Object.assign({}, ...specs);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Returns where a problem at a path of the definition of an edit is in the spec. */
 export function fieldOf(row, spec, edit, path) {

@@ -212,14 +212,11 @@ function Flag({ schema, value = false, onChange, label }) {
 
 /** A list of texts, one on each line. */
 function Texts({ schema, value, onChange, label }) {
-  const [text, setText] = useState((value ?? []).join('\n'));
-  const change = ({ target }) => {
-    setText(target.value);
-    onChange(textsIn(target.value));
-  };
+  const [text, setText] = useTextOf(value, (texts) => (texts ?? []).join('\n'));
+  const change = ({ target }) => onChange(setText(target.value, textsIn(target.value)));
   return (
     <Labelled
-      {...{ label: `${label}, one on each line`, schema }}
+      {...{ label: `${label}, one on each line or as a list in brackets`, schema }}
       control={(attributes) => (
         <textarea {...attributes} rows={3} value={text} onChange={change} spellCheck={false} />
       )}
@@ -227,25 +224,27 @@ function Texts({ schema, value, onChange, label }) {
   );
 }
 
-function Yaml({ schema, value, onChange, label }) {
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value));
-  const change = ({ target }) => {
-    setText(target.value);
-    onChange(valueIn(schema, target.value));
+/** Returns the text of a value as it was entered, or printed when the value comes from elsewhere; and a function that keeps a text and returns its value. */
+function useTextOf(value, print) {
+  const [entry, setEntry] = useState({ text: print(value), value });
+  const set = (text, next) => {
+    setEntry({ text, value: next });
+    return next;
   };
+  return [entry.value === value ? entry.text : print(value), set];
+}
+
+function Yaml({ schema, value, onChange, label }) {
+  const [text, setText] = useTextOf(value, (own) =>
+    own === undefined || own === UNREADABLE ? '' : JSON.stringify(own),
+  );
+  const change = ({ target }) => onChange(setText(target.value, valueIn(schema, target.value)));
   return (
     <>
       <Labelled
         {...{ label: `${label}, as YAML or JSON`, schema }}
         control={(attributes) => (
-          <textarea
-            {...attributes}
-            rows={2}
-            value={text}
-            onChange={change}
-            spellCheck={false}
-            placeholder="{}"
-          />
+          <textarea {...attributes} rows={2} value={text} onChange={change} spellCheck={false} />
         )}
       />
       {value === UNREADABLE && (

@@ -21,6 +21,7 @@ import {
 import type { UnitOfWork } from '../state/unit-of-work.ts';
 import { checkConnections } from '../transform/check-connections.ts';
 import { printDistributions } from './distributions.ts';
+import { objectChanges } from './object-changes.ts';
 import type { AdminRequest, Performer } from './request.ts';
 import { type AdminAnswer, SUCCESS } from './request.ts';
 import { refuseWarnings } from './warnings.ts';
@@ -94,11 +95,11 @@ export async function replaceDocument(
   pathOf?: PathOfObject,
 ): Promise<AdminAnswer> {
   const before = work.checkpoint();
-  const effects = options.include_effects ? await effectsFrom(work, options) : undefined;
+  const comparison = await comparisonFrom(work, options);
   work.edit(request.path, next, pathOf);
   const added = await work.addedInconsistencies();
   const { inconsistencies } = await work.resolution();
-  const report = { ...(await reportOf(work, options.include_keys === true)), ...(await effects?.()) };
+  const report = { ...(await reportOf(work, options.include_keys === true)), ...(await comparison()) };
   if (options.dry_run) {
     work.restore(before);
     return () => report;
@@ -216,17 +217,40 @@ export type ReplaceOptions = {
   readonly dry_run?: boolean;
   readonly include_keys?: boolean;
   readonly include_effects?: boolean;
+  readonly include_changes?: boolean;
+  /** The edits of a patch. */
+  readonly put?: readonly { readonly key: string }[];
+  readonly remove?: readonly string[];
 };
 
-/** Returns a function that compares the draft with what it is now. Raises `parseFailed` for a request that is no dry run: a write does not
- *  wait for the comparison. */
-export async function effectsFrom(work: UnitOfWork, { dry_run }: ReplaceOptions) {
-  if (!dry_run) {
-    fail('parseFailed', { text: 'include_effects needs dry_run: true' }, { path: ['include_effects'] });
-  }
+/** Returns a function that compares the draft with what it is now, as far as the options say. Raises `parseFailed` for a request that is no dry run: a
+ *  write does not wait for the comparison. */
+export async function comparisonFrom(
+  work: UnitOfWork,
+  options: ReplaceOptions,
+): Promise<() => Promise<object>> {
+  const wanted = (['include_effects', 'include_changes'] as const).filter((name) => options[name]);
+  const [first] = wanted;
+  if (first === undefined) return async () => ({});
+  if (!options.dry_run) fail('parseFailed', { text: `${first} needs dry_run: true` }, { path: [first] });
   const served = async () => ({ metadata: work.metadata, model: (await work.resolution()).model });
   const before = await served();
-  return async () => ({ effects: await effectsBetween(before, await served(), work.gateway.fieldUsage) });
+  return async () => ({
+    ...(options.include_effects && {
+      effects: await effectsBetween(before, await served(), work.gateway.fieldUsage),
+    }),
+    ...(options.include_changes && (await changesSince(before.metadata, work, options))),
+  });
+}
+
+async function changesSince(
+  before: Metadata,
+  work: UnitOfWork,
+  { put = [], remove = [] }: ReplaceOptions,
+): Promise<object> {
+  const named = [...put.map(({ key }) => key), ...remove];
+  const found = await objectChanges(before, work.metadata, { ledger: work.catalogStates.operator, named });
+  return { resource_version: work.base.versions.resource, ...found };
 }
 
 type Report = {

@@ -16,6 +16,7 @@ import {
   printInconsistencies,
 } from '../state/inconsistencies.ts';
 import type { UnitOfWork } from '../state/unit-of-work.ts';
+import { entryOf } from './ledger.ts';
 import type { Performer } from './request.ts';
 import { printTable } from './source-reads.ts';
 
@@ -32,18 +33,26 @@ export const listObjects: Performer<'list_objects'> = async (work) => {
 };
 
 /** Raises `objectNotExists`. */
-export const describeObject: Performer<'describe_object'> = async (work, { key }) => {
+export const describeObject: Performer<'describe_object'> = async (
+  work,
+  { key, include_nested: isWhole },
+) => {
   await work.addedInconsistencies();
   const objects = objectsIn(work);
   const object = objects.get(key);
   const inconsistencies = inconsistenciesIn(work, objects).filter((found) => found.key === key);
   if (!object && inconsistencies.length === 0) return fail('objectNotExists', { key }, { path: ['key'] });
   const nested = [...objects.values()].filter(({ parent }) => parent === key);
+  const owner = entryOf(work.catalogStates.operator, key)?.cr;
   const body = {
     key,
+    ...(owner !== undefined && { owner }),
     ...(object && { ...listed(object, work), definition: withoutSecrets(object) }),
     ...(object?.kind === 'table' && tableDetails(object, work)),
-    objects: nested.map((each) => listed(each, work)),
+    objects: nested.map((each) => ({
+      ...listed(each, work),
+      ...(isWhole && { definition: withoutSecrets(each) }),
+    })),
     inconsistent_objects: inconsistencies,
   };
   return () => body;

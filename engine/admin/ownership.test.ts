@@ -156,3 +156,57 @@ test('a secret is not shown, but that it changed is', async () => {
   });
   expect(JSON.stringify(found)).not.toMatch(/first-secret|second-secret/);
 });
+
+test('a dry run lists the objects that it would change and those that it names, with their owners and without secrets', async () => {
+  const configuration = { custom_name: 'Book', comment: 'All books' };
+  await engine.must(op('track_table', { table: 'book', configuration }));
+  const [mine, preset] = [
+    'select_permission/default/public/book/reader',
+    'insert_permission/default/public/book/reader',
+  ];
+  const rule = { role: 'reader', permission: { columns: ['id'], filter: {} } };
+  const cr = 'TablePermission shop/reader-book';
+  const state = { manager: 'm', objects: { [mine]: { manager: 'm', uid: '1', cr } } };
+  await engine.must(op('patch_metadata', { put: [{ key: mine, definition: rule }] }));
+  await engine.must(op('set_catalog_state', { type: 'operator', state }));
+  const put = [
+    { key: BOOK, definition: { table: 'book' } },
+    { key: mine, definition: rule },
+    { key: preset, definition: { role: 'reader', permission: { check: {}, set: { title: 'a-secret' } } } },
+  ];
+  const read = version();
+  const found = await answer('patch_metadata', { put, dry_run: true, include_changes: true });
+  expect(found).toMatchObject({
+    resource_version: read,
+    count: 2,
+    changes: [
+      { key: preset, change: 'added' },
+      { key: mine, change: 'unchanged', owner: cr },
+      { key: BOOK, change: 'changed', before: { configuration }, after: {} },
+    ],
+  });
+  expect(JSON.stringify(found)).not.toContain('a-secret');
+  expect((found as { changes: { after?: object }[] }).changes[2]!.after).not.toHaveProperty('configuration');
+  expect(await answer('patch_metadata', { put, include_changes: true })).toMatchObject({
+    code: 'parse-failed',
+    path: '$.args.include_changes',
+  });
+  const change = { ...op('patch_metadata', { put: [] }), resource_version: read - 1 };
+  expect((await engine.metadata(change)).body).toMatchObject({ code: 'conflict' });
+});
+
+test('an object is described with its owner, and with the definitions of nested objects on request', async () => {
+  await engine.must(op('track_table', 'book'));
+  const key = 'select_permission/default/public/book/reader';
+  const definition = { role: 'reader', permission: { columns: ['id'], filter: {} } };
+  await engine.must(op('patch_metadata', { put: [{ key, definition }] }));
+  const cr = 'Table shop/book';
+  const state = { manager: 'm', objects: { [BOOK]: { manager: 'm', uid: '1', cr } } };
+  expect(await answer('describe_object', { key: BOOK })).not.toHaveProperty('owner');
+  await engine.must(op('set_catalog_state', { type: 'operator', state }));
+  expect(await answer('describe_object', { key: BOOK })).not.toHaveProperty('objects.0.definition');
+  expect(await answer('describe_object', { key: BOOK, include_nested: true })).toMatchObject({
+    owner: cr,
+    objects: [{ key, definition }],
+  });
+});

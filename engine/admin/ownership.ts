@@ -1,18 +1,16 @@
 /** `get_ownership` and `compare_metadata_revisions`: which custom resource owns which object of the document, and what changed between two versions of the
  *  document, without secrets. They read the document, the operator's ledger, and stored versions.
- *  Not here: reading the ledger (ledger.ts), who decides about owned objects (operator/), the list of versions and going back (document-operations.ts).
+ *  Not here: reading the ledger (ledger.ts), the changes (object-changes.ts), who decides about owned objects (operator/), the list of versions and going back (document-operations.ts).
  *  Reference: docs/reference/behaviour/metadata-api.md. */
-import { isRecord, isSameJson } from '../json/value.ts';
-import { inSlices } from '../limits/slices.ts';
-import { changedKeys } from '../metadata/diff.ts';
+import { isRecord } from '../json/value.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
-import { type MetadataObject, objectsOf } from '../metadata/objects.ts';
+import { objectsOf } from '../metadata/objects.ts';
 import { own } from '../metadata/own.ts';
-import { withoutSecrets } from '../metadata/without-secrets.ts';
 import { entriesIn, memberOf, type OwnershipEntries, type OwnershipEntry } from './ledger.ts';
+import { objectChanges } from './object-changes.ts';
 import type { Performer } from './request.ts';
 
-/** The most objects without an owner, and the most changes, that an answer lists. */
+/** The most objects without an owner, and the most resources, that an answer lists. */
 const MOST_LISTED = 1000;
 
 export const getOwnership: Performer<'get_ownership'> = (work, { resource }, { caller }) => {
@@ -44,28 +42,9 @@ export const compareMetadataRevisions: Performer<'compare_metadata_revisions'> =
   const revision = async (version: number | undefined) =>
     version === undefined ? work.metadata : normalMetadata(await work.gateway.store.revision(version));
   const [before, after] = [await revision(from), await revision(to)];
-  const keys = (await inSlices(changedKeys(before, after))).toSorted();
-  const entries = entriesIn(work.catalogStates.operator);
-  const [earlier, later] = [objectsOf(before), objectsOf(after)];
-  const changes = keys.slice(0, MOST_LISTED).map((key) => ({
-    key,
-    ...changeOf(earlier.get(key), later.get(key)),
-    ...(entries.has(key) && { owner: entries.get(key)!.cr }),
-  }));
-  return () => ({ from, to: to ?? work.base.versions.resource, count: keys.length, changes });
+  const changes = await objectChanges(before, after, { ledger: work.catalogStates.operator });
+  return () => ({ from, to: to ?? work.base.versions.resource, ...changes });
 };
-
-/** Returns what changed of an object. `is_hidden`: only secrets changed, which are not shown. */
-function changeOf(before: MetadataObject | undefined, after: MetadataObject | undefined) {
-  const [was, is] = [before && withoutSecrets(before), after && withoutSecrets(after)];
-  const change = !before ? 'added' : !after ? 'removed' : 'changed';
-  return {
-    change,
-    ...(before && { before: was }),
-    ...(after && { after: is }),
-    ...(change === 'changed' && isSameJson(was, is) && { is_hidden: true }),
-  };
-}
 
 function resourcesOf(entries: OwnershipEntries, objects: ReturnType<typeof objectsOf>) {
   const resources = new Map<string, OwnershipEntry & { count: number; missing: number; held: number }>();

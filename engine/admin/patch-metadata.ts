@@ -6,7 +6,7 @@ import { refuseCycles } from '../metadata/inherited-roles.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { UnitOfWork } from '../state/unit-of-work.ts';
 import { admitPatch, type PatchAdmission } from './admission.ts';
-import { effectsFrom, replaceDocument, reportOf } from './document-operations.ts';
+import { comparisonFrom, replaceDocument, reportOf } from './document-operations.ts';
 import type { AdminAnswer, AdminRequest, Performer } from './request.ts';
 
 /** All other objects keep their identity, so that the cost is that of the change and not that of the document. Raises `parseFailed` for an
@@ -26,7 +26,7 @@ async function patchWithFitting(
   request: AdminRequest,
 ): Promise<AdminAnswer> {
   const before = work.checkpoint();
-  const effects = args.include_effects ? await effectsFrom(work, args) : undefined;
+  const comparison = await comparisonFrom(work, args);
   const { document, removed, fits, ...answer }: PatchAdmission = await admitPatch(work, args, request);
   if (!args.dry_run) work.dropDamaged(removed);
   work.edit(request.path, document, (key) => pathOf(args, key));
@@ -34,7 +34,7 @@ async function patchWithFitting(
   const report = {
     ...(await reportOf(work, args.include_keys === true, (found) => !fits(found))),
     ...answer,
-    ...(await effects?.()),
+    ...(await comparison()),
   };
   if (args.dry_run) {
     work.restore(before);

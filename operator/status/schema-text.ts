@@ -9,11 +9,18 @@ const MOST_LISTED = 20;
 const MOST_OPERATIONS = 3;
 
 /** Returns one line for each role whose schema changes, each followed by the changes that are not safe, with two spaces in front, and the
- *  operations that they break; then the days of the counts which say that. */
-export function schemaLines({ schemas, isComplete, usage }: SchemaEffects): readonly string[] {
+ *  operations that they break; then the days of the counts which say that. `headOf` returns the line of a role. */
+export function schemaLines(
+  { schemas, isComplete, usage }: SchemaEffects,
+  headOf: (effect: SchemaEffect) => string = countsText,
+): readonly string[] {
   const isBreaking = schemas.some(({ breaking }) => breaking > 0);
   const counts = usage && isBreaking ? [periodText(usage)] : [];
-  return [...schemas.flatMap(roleLines), ...counts, ...(isComplete ? [] : [INCOMPLETE])];
+  return [
+    ...schemas.flatMap((effect) => roleLines(effect, headOf(effect))),
+    ...counts,
+    ...(isComplete ? [] : [INCOMPLETE]),
+  ];
 }
 
 /** Returns the days of the counts as text. */
@@ -25,18 +32,23 @@ export function periodText({ days, since }: NonNullable<SchemaEffects['usage']>)
 
 export const INCOMPLETE = 'there was not time to compare the schema of every role';
 
-function roleLines(effect: SchemaEffect): readonly string[] {
-  const { role, breaking, dangerous, safe, changes, breakingInUse = 0 } = effect;
+/** Returns the numbers of changes by severity: `schema of reader: 1 breaking, 2 safe`. */
+function countsText({ role, breaking, dangerous, safe, breakingInUse = 0 }: SchemaEffect): string {
   const counts = [
     [breaking, breakingInUse > 0 ? `breaking (${breakingInUse} in use)` : 'breaking'],
     [dangerous, 'dangerous'],
     [safe, 'safe'],
   ] as const;
   const sum = counts.filter(([count]) => count > 0).map(([count, severity]) => `${count} ${severity}`);
+  return `schema of ${role}: ${sum.join(', ')}`;
+}
+
+function roleLines(effect: SchemaEffect, head: string): readonly string[] {
+  const { breaking, dangerous, changes } = effect;
   const shown = changes.slice(0, MOST_LISTED).map(changeLine);
   const rest = breaking + dangerous - shown.length;
   return [
-    `schema of ${role}: ${sum.join(', ')}`,
+    head,
     ...shown,
     ...(rest > 0 ? [`  … and ${rest} more`] : []),
     ...(breaking > 0 ? uncountedLines(effect) : []),

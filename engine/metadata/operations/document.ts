@@ -46,6 +46,7 @@ export const DOCUMENT_OPERATIONS = {
         dry_run: flag,
         include_keys: flag,
         include_effects: flag,
+        include_changes: flag,
       },
       { additionalProperties: true },
     ),
@@ -53,7 +54,7 @@ export const DOCUMENT_OPERATIONS = {
   ),
   patch_metadata: row(
     'state',
-    'Puts and removes objects by their keys, in one change. `dry_run` only validates it; `include_effects` adds what it means for each role; `admit` makes the edits that fit and reports why it leaves out the others.',
+    'Puts and removes objects by their keys, in one change. `dry_run` only validates it; `include_effects` adds what it means for each role, `include_changes` the objects that differ; `admit` makes the edits that fit and reports why it leaves out the others.',
     {
       put: Type.Optional(Type.Array(Type.Object({ key: Type.String(), definition: Type.Unknown() }))),
       remove: Type.Optional(Type.Array(Type.String())),
@@ -63,6 +64,7 @@ export const DOCUMENT_OPERATIONS = {
       dry_run: flag,
       include_keys: flag,
       include_effects: flag,
+      include_changes: flag,
     },
   ),
   list_metadata_revisions: row(
@@ -98,6 +100,7 @@ export const DOCUMENT_OPERATIONS = {
       allow_warnings: flag,
       dry_run: flag,
       include_effects: flag,
+      include_changes: flag,
     },
   ),
   get_role_access: row(
@@ -114,8 +117,8 @@ export const DOCUMENT_OPERATIONS = {
   ),
   describe_object: row(
     'read',
-    'Returns the definition of an object without secrets, the objects nested in it, and for a table its columns, keys and names in GraphQL. Runs no statement.',
-    { key: Type.String() },
+    'Returns the definition of an object without secrets, the objects nested in it, with `include_nested` their definitions, too, and for a table its columns, keys and names in GraphQL. Runs no statement.',
+    { key: Type.String(), include_nested: flag },
     { isForConsole: true },
   ),
   get_field_usage: row(
