@@ -21,7 +21,8 @@ const IN_PAGE = `window.walk = (() => {
     const key = Object.keys(element).find((name) => name.startsWith('__reactProps$'));
     return Boolean(key && element[key].onClick);
   };
-  const isControl = (element) => element.matches('a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]') || hasHandler(element);
+  /** A button may give the focus to a heading, which is no control. */
+  const isControl = (element) => element.matches('a[href], button, input, select, textarea, summary, [tabindex]:not(h2), [contenteditable=true]') || hasHandler(element);
   /** The lines of an editor are drawn for the mouse; the editor itself takes the keyboard. */
   const isOfEditor = (element) => element.closest('.monaco-editor') !== null;
   const controls = () => [...document.querySelectorAll('body *')].filter((element) => isControl(element) && !element.disabled && isVisible(element) && !isOfEditor(element));

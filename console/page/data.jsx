@@ -108,8 +108,13 @@ function Target({ session, headers, role, table, tables, view, setView, onRunAga
         </p>
       )}
       {(problem || source.problem || isMissing) && (
-        <p className="problem">
-          {problem || source.problem || `The role cannot follow ${view.through.field}.`}
+        <p>
+          <span className="problem">
+            {problem || source.problem || `The role cannot follow ${view.through.field}.`}
+          </span>{' '}
+          <button type="button" onClick={onRunAgain}>
+            Run again
+          </button>
         </p>
       )}
       {columns && target && access && (

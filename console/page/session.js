@@ -34,7 +34,7 @@ const HEADERS_KEY = 'graphiql:headers';
 const MEMBERS = { 'graphiql:query': 'query', 'graphiql:variables': 'variables', [HEADERS_KEY]: 'headers' };
 
 /** Returns a text that survives a reload of this tab and nothing more, and its setter. A text that is not valid does not survive. */
-export function useKept(key, isValid) {
+export function useKept(key, isValid = () => true) {
   const [value, setValue] = useState(sessionStorage.getItem(key) ?? '');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key of a field and its rule never change
   const keep = useCallback((next) => {
