@@ -1,7 +1,6 @@
 /** Attacks an engine that has the chart's 512 MiB from outside: idle sockets, endless bodies and frames, slow readers, thousands of
  *  subscriptions, clients that hang up, webhooks that never answer, short requests that stand for long work; then the introspection of a large
- *  schema. `--only TEXT` runs the attacks
- *  whose name contains the text; `--memory MIB` gives the engine another limit, and each attack an engine of its own.
+ *  schema. `--only TEXT` runs the attacks whose name contains the text; `--memory MIB` gives the engine another limit, and each attack an engine of its own.
  *  Out: a line for each attack; --out JSON {passed, failed}; exit 1 when one succeeded. Linux only: memory is read from /proc. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,11 +29,10 @@ try {
     const p99 = `${verdict.p99Ms.toFixed(0)} ms (${verdict.usualP99Ms.toFixed(0)} ms on a usual machine)`;
     if (passed + failed === 0)
       console.log(`memory is limited by ${limitedBy}; an answer is late after ${lateMs} ms`);
-    if (problems.length === 0) passed++;
-    else failed++;
+    const mark = counted(problems);
     const memory = `${residentMb} MB resident, ${peakMb} MB taken at most so far`;
     console.log(
-      `${problems.length === 0 ? 'ok  ' : 'FAIL'} ${attack}: 99 of 100 answers within ${p99}, the slowest ${slowestMs.toFixed(0)} ms, ${memory}${tries > 1 ? `, try ${tries}` : ''}`,
+      `${mark} ${attack}: 99 of 100 answers within ${p99}, the slowest ${slowestMs.toFixed(0)} ms, ${memory}${tries > 1 ? `, try ${tries}` : ''}`,
     );
     for (const problem of problems) console.log(`       ${problem}`);
   }
@@ -52,20 +50,22 @@ process.exitCode = failed > 0 ? 1 : 0;
 
 async function introspect(): Promise<void> {
   const { problems, peakMb } = await introspectLargeSchema(postgres.url);
+  const mark = counted(problems);
+  console.log(`${mark} the introspection of 1,000 tables: ${peakMb} MB taken at most ${problems.join(', ')}`);
+}
+
+/** Counts a verdict, and returns what its line begins with. */
+function counted(problems: readonly string[]): string {
   if (problems.length === 0) passed++;
   else failed++;
-  const verdict = problems.length === 0 ? 'ok  ' : 'FAIL';
-  console.log(
-    `${verdict} the introspection of 1,000 tables: ${peakMb} MB taken at most ${problems.join(', ')}`,
-  );
+  return problems.length === 0 ? 'ok  ' : 'FAIL';
 }
 
 async function amplifyAll(): Promise<void> {
   let worst = 0;
   for await (const { generator, number, name, problems, cpuMs } of amplify(postgres.url, CASES)) {
     worst = Math.max(worst, cpuMs);
-    if (problems.length === 0) passed++;
-    else failed++;
+    counted(problems);
     if (problems.length > 0)
       console.log(`FAIL ${generator} ${number}, seed ${CASES.seed}, ${name}: ${problems.join(', ')}`);
   }

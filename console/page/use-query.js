@@ -8,7 +8,7 @@ const MOST_MS = 60_000;
 
 const NOTHING = { data: null, problem: '', isRunning: false, tookMs: null };
 
-/** Returns `{data, problem, isRunning, tookMs, cancel, run}`. `question` is JSON text, so that equal questions are the same; null sends nothing. */
+/** Returns `{data, problem, isRunning, tookMs, cancel}`. `question` is JSON text, so that equal questions are the same; null sends nothing. */
 export function useQuery(session, headers, question) {
   const [state, setState] = useState(NOTHING);
   const running = useRef(null);
@@ -34,7 +34,7 @@ export function useQuery(session, headers, question) {
   const cancel = () => running.current?.abort();
   // Rows of another role are not shown, not even until the next answer.
   const isCurrent = question !== null && state.question === question && state.headers === headers;
-  return { ...(isCurrent ? state : { ...NOTHING, isRunning: question !== null }), run, cancel };
+  return { ...(isCurrent ? state : { ...NOTHING, isRunning: question !== null }), cancel };
 }
 
 const PROBLEMS = { AbortError: 'Cancelled.', TimeoutError: `Stopped after ${MOST_MS / 1000} seconds.` };

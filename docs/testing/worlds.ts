@@ -1,4 +1,4 @@
-/** What the examples of documents need in order to run: tables, metadata, services, variables. One row per document that shows requests or
+/** The worlds in which the examples of documents run: tables, metadata, services, variables. One row per document that shows requests or
  *  admin operations and does not bring everything itself. Not here: running them (docs/examples.test.ts), documents that bring their own
  *  (operator/end-to-end/guides.test.ts). */
 
@@ -28,7 +28,7 @@ export type World = {
   readonly variables?: Readonly<Record<string, unknown>>;
   /** The fields of `type Query` of the remote schema that the examples name, and the types they return. */
   readonly remote?: string;
-  /** What webhooks answer, by path. */
+  /** The answers of webhooks by path. */
   readonly answers?: Readonly<Record<string, unknown>>;
   /** Names of databases beside that of the source `default`, by the variable with their URL, each with SQL. */
   readonly databases?: Readonly<Record<string, string>>;

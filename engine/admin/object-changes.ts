@@ -1,4 +1,4 @@
-/** What differs between two documents, object by object, without secrets, each with the custom resource that owns it.
+/** Compares two documents object by object, without secrets, and names the custom resource that owns each object.
  *  In: two documents in normal form, the operator's ledger. Out: changes for an answer.
  *  Not here: which documents are compared (ownership.ts, document-operations.ts). Reference: docs/reference/behaviour/metadata-api.md. */
 import { isSameJson } from '../json/value.ts';

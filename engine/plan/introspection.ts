@@ -92,7 +92,8 @@ function writerOf(
   if (isListType(type)) {
     const item = writerOf(type.ofType, nodes, context);
     // Only the list of arguments of a field is short.
-    if (item.inSteps || owner === '__Type' || owner === '__Schema') return longList(item);
+    if (owner === '__Schema') return longList(onLoan(item));
+    if (item.inSteps || owner === '__Type') return longList(item);
     return orNull((values, run) => `[${inOrder(values).map((value) => item.write(value, run))}]`);
   }
   if (isLeafType(type)) return orNull((value) => JSON.stringify(value));
@@ -164,13 +165,21 @@ function longList(item: Writer): Writer {
     for (const value of inOrder(values)) {
       if (!isFirst) output.add(',');
       isFirst = false;
-      const drop = isNamedType(value) ? fieldsOnLoan(value) : undefined;
       if (item.inSteps) yield* item.write(value, run);
       else output.add(item.write(value, run));
-      drop?.();
       yield;
     }
     output.add(']');
+  });
+}
+
+/** Writes a type, whose fields are in memory only meanwhile; directives, which a schema lists, too, as they are. */
+function onLoan(item: Writer): Writer {
+  return orNullInSteps(function* (value, run) {
+    const drop = isNamedType(value) ? fieldsOnLoan(value) : undefined;
+    if (item.inSteps) yield* item.write(value, run);
+    else run.output.add(item.write(value, run));
+    drop?.();
   });
 }
 

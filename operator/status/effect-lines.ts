@@ -5,7 +5,7 @@ import { type AccessChange, isBreaking, isGaining } from '@pergola/engine/metada
 import { accessLine } from '../decide/access.ts';
 import { readAccess, readEffects } from '../engine/answers.ts';
 import type { SchemaEffect } from '../ports/schema-effects.ts';
-import { schemaLines } from './schema-text.ts';
+import { markedSchemaLines } from './schema-text.ts';
 
 /** A line about what a change means. */
 export type EffectLine = {
@@ -18,13 +18,13 @@ export type EffectLine = {
 export function effectLines(answer: unknown): readonly EffectLine[] {
   const access: readonly AccessChange[] = readAccess(answer);
   const effects = readEffects(answer);
-  const schemas = effects ? schemaLines(effects, headOf) : [];
+  const schemas = effects ? markedSchemaLines(effects, headOf) : [];
   return [
     ...access.map((change) => ({
       text: accessLine(change, true),
       isWarning: isGaining(change) || isBreaking(change),
     })),
-    ...schemas.map((text) => ({ text: text.trim(), isWarning: /breaks? clients|^ *breaking:/.test(text) })),
+    ...schemas.map(({ text, isBreaking: breaks }) => ({ text: text.trim(), isWarning: breaks })),
   ];
 }
 

@@ -9,17 +9,24 @@ const MOST_LISTED = 20;
 const MOST_OPERATIONS = 3;
 
 /** Returns one line for each role whose schema changes, each followed by the changes that are not safe, with two spaces in front, and the
- *  operations that they break; then the days of the counts which say that. `headOf` returns the line of a role. */
-export function schemaLines(
+ *  operations that they break; then the days of the counts which say that. */
+export function schemaLines(effects: SchemaEffects): readonly string[] {
+  return markedSchemaLines(effects, countsText).map(({ text }) => text);
+}
+
+/** A line, and whether it says that clients break. */
+export type SchemaLine = { readonly text: string; readonly isBreaking: boolean };
+
+/** Returns the same lines. `headOf` returns the line of a role. */
+export function markedSchemaLines(
   { schemas, isComplete, usage }: SchemaEffects,
-  headOf: (effect: SchemaEffect) => string = countsText,
-): readonly string[] {
+  headOf: (effect: SchemaEffect) => string,
+): readonly SchemaLine[] {
   const isBreaking = schemas.some(({ breaking }) => breaking > 0);
   const counts = usage && isBreaking ? [periodText(usage)] : [];
   return [
     ...schemas.flatMap((effect) => roleLines(effect, headOf(effect))),
-    ...counts,
-    ...(isComplete ? [] : [INCOMPLETE]),
+    ...[...counts, ...(isComplete ? [] : [INCOMPLETE])].map(unmarked),
   ];
 }
 
@@ -43,16 +50,23 @@ function countsText({ role, breaking, dangerous, safe, breakingInUse = 0 }: Sche
   return `schema of ${role}: ${sum.join(', ')}`;
 }
 
-function roleLines(effect: SchemaEffect, head: string): readonly string[] {
+function roleLines(effect: SchemaEffect, head: string): readonly SchemaLine[] {
   const { breaking, dangerous, changes } = effect;
-  const shown = changes.slice(0, MOST_LISTED).map(changeLine);
+  const shown = changes
+    .slice(0, MOST_LISTED)
+    .map((change) => ({ text: changeLine(change), isBreaking: change.severity === 'breaking' }));
   const rest = breaking + dangerous - shown.length;
   return [
-    head,
+    { text: head, isBreaking: breaking > 0 },
     ...shown,
-    ...(rest > 0 ? [`  … and ${rest} more`] : []),
-    ...(breaking > 0 ? uncountedLines(effect) : []),
+    ...[...(rest > 0 ? [`  … and ${rest} more`] : []), ...(breaking > 0 ? uncountedLines(effect) : [])].map(
+      unmarked,
+    ),
   ];
+}
+
+function unmarked(text: string): SchemaLine {
+  return { text, isBreaking: false };
 }
 
 function changeLine(change: SchemaEffect['changes'][number]): string {
