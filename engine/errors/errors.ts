@@ -654,6 +654,8 @@ export const ERRORS = {
       'the request needs more than {most} statements that write; divide it: an object with related objects, its related rows and an update of a list are a statement each',
     tooManyInputs: 'the request has more than {most} input values',
     introspectionTooLarge: 'the introspection is larger than {most} characters',
+    schemaBeyondMemory:
+      "the role's schema does not fit into the engine's heap of {mebibytes} MiB; give the engine more memory, or ask as a role with fewer tables",
     distinctNotLeading: '"distinct_on" columns must match initial "order_by" columns',
   }),
   ...rows(400, 'not-supported', {
