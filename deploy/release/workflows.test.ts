@@ -1,5 +1,5 @@
 /** Tests the workflows of the forge: they are YAML with the least rights, run only what exists here, name no host, and miss no stage of
- *  continuous integration that needs nothing beside the clone. Linting them needs actionlint, which CONTRIBUTING.md names. */
+ *  continuous integration that needs nothing beside the clone. Not here: their lint (other-linters.test.ts). */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

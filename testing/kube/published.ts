@@ -1,13 +1,11 @@
-/** The definitions of Kubernetes resources that other projects publish, for tests with a real API server. They are part of pinned Go modules,
- *  which Go downloads (10 MB, once). Out: definitions as they are published, or undefined where Go or the network is missing.
- *  Not here: the API server (../kube.ts). */
-import { execFile } from 'node:child_process';
+/** The definitions of Kubernetes resources that other projects publish, for tests with a real API server. They are part of pinned Go modules
+ *  (10 MB). Out: definitions as they are published, or undefined where Go or the network is missing.
+ *  Not here: the download (go-module.ts), the API server (../kube.ts). */
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { type GoModule, moduleFolder } from './go-module.ts';
 
-type Published = { readonly module: string; readonly sum: string; readonly files: readonly string[] };
+type Published = GoModule & { readonly files: readonly string[] };
 
 const MODULES: readonly Published[] = [
   {
@@ -27,25 +25,13 @@ const MODULES: readonly Published[] = [
 
 /** Returns the definitions of HTTPRoute, ServiceMonitor and PrometheusRule in YAML. */
 export async function publishedDefinitions(): Promise<readonly string[] | undefined> {
-  try {
-    const lists = await Promise.all(MODULES.map(filesOf));
-    return lists.flat();
-  } catch (error) {
-    // A module that is another than the pinned one is an error, and no reason to skip.
-    if (error instanceof WrongModule) throw error;
-    return undefined;
-  }
+  const lists = await Promise.all(MODULES.map(filesOf));
+  return lists.includes(undefined) ? undefined : lists.flatMap((list) => list ?? []);
 }
 
-class WrongModule extends Error {}
-
-async function filesOf({ module, sum, files }: Published): Promise<readonly string[]> {
-  const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', module], {
-    // Outside of any module.
-    cwd: tmpdir(),
-    timeout: 120_000,
-  });
-  const { Dir: folder, Sum: found } = JSON.parse(stdout) as { readonly Dir: string; readonly Sum: string };
-  if (found !== sum) throw new WrongModule(`${module} has the sum ${found}, and ${sum} is expected`);
-  return Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
+async function filesOf({ files, ...module }: Published): Promise<readonly string[] | undefined> {
+  const folder = await moduleFolder(module);
+  return folder === undefined
+    ? undefined
+    : Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
 }
