@@ -46,6 +46,20 @@ describe.skipIf(!HAS_BROWSER)(`the way back${REASON}`, { timeout: TIMEOUT_MS }, 
     await page.close();
   });
 
+  test('the table that is opened in Access is in the address, and closed by going back', async () => {
+    const page = await open('access?role=reader');
+    const details = `document.querySelector('.details') !== null`;
+    await page.until(`document.querySelector('tbody button')`);
+    await page.evaluate(`document.querySelector('tbody button').click()`);
+    await page.until(details);
+    expect(await page.evaluate('location.search')).toBe('?role=reader&open=book');
+    await page.reload();
+    await page.until(details);
+    await goBack(page);
+    await page.until(`!(${details}) && document.querySelector('tbody button')`);
+    await page.close();
+  });
+
   test('views are steps, too', async () => {
     const page = await open('activity');
     await page.until(`document.querySelector('.chart')`);

@@ -202,6 +202,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     await clickOn('tbody a', 'rows');
     await page.until(shows('Rows 1–50'));
     expect(await text()).toContain('author {"id":1} → books');
+    expect(await page.evaluate(`document.querySelector('main select').value`)).toBe('author → books');
     await clickOn('tbody a', 'row');
     await page.until(shows('author'));
     await page.until(`document.querySelectorAll('tbody tr').length === 1`);

@@ -38,15 +38,16 @@ function Tables({ session, headers, role }) {
   const [runs, setRuns] = useState(0);
   const { tables, isKnown, problem } = useTables(session, headers);
   const table = tables.find(({ title }) => title === view.table);
-  useTitle(view.through ? `${view.table} → ${view.through.field}` : view.table);
+  const shown = view.through ? `${view.table} → ${view.through.field}` : view.table;
+  useTitle(shown);
   return (
     <>
       <form className="controls" onSubmit={(event) => event.preventDefault()}>
         <label>
           Table
-          <select value={view.table} onChange={(event) => setView({ ...NOTHING, table: event.target.value })}>
+          <select value={shown} onChange={(event) => setView({ ...NOTHING, table: event.target.value })}>
             <option value="">–</option>
-            {view.table !== '' && !table && <option>{view.table}</option>}
+            {shown !== '' && shown !== table?.title && <option>{shown}</option>}
             {tables.map(({ title }) => (
               <option key={title}>{title}</option>
             ))}

@@ -66,12 +66,13 @@ function useRoles(session) {
 
 export function ViewAs({ session, viewAs }) {
   const { role, keepRole, variables, keepVariables, roles, problems } = viewAs;
+  const isUnknown = roles?.length > 0 && role !== '' && role !== ADMIN && !roles.includes(role);
   return (
     <>
       <Field
         label="Role"
         value={role}
-        problem={problems.role}
+        problem={problems.role || (isUnknown ? `No permission names the role ${role}.` : '')}
         onCommit={keepRole}
         placeholder={roleWithout(session)}
         list="roles"
