@@ -171,12 +171,6 @@ describe.skipIf(!HAS_BROWSER)(`results of Explore in a browser${REASON}`, { time
     await page.until(`${resultHas('Session variables are JSON')} && !${resultHas('ann')} && ${IS_IDLE}`);
     await commit(ROLE, 'żółw');
     await page.until(`${problemOf(ROLE)}.includes('A browser cannot send')`);
-    await commit(ROLE, 'reeder');
-    await page.until(`${problemOf(ROLE)} === 'No permission names the role reeder.'`);
-    await commit(ROLE, '');
-    await page.until(`${problemOf(ROLE)} === ''`);
-    await commit(ROLE, 'żółw');
-    await page.until(`${problemOf(ROLE)}.includes('A browser cannot send')`);
     expect(await violations(page, ['.bar'])).toEqual([]);
     await page.evaluate('window.isBefore = true');
     await page.reload();
