@@ -259,8 +259,40 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await page.until(`${PANE}.innerText.includes('Plan')`);
     await commit(ROLE, 'keeper');
     await page.until(editorHas('ledger'));
-    await commit(ROLE, 'admin');
-    await page.until(`${ROLE}.value === 'reader'`);
+  });
+
+  test('a role that is removed does not come back, and one that no permission names is a note', async () => {
+    const problem = `document.getElementById(${ROLE}.getAttribute('aria-describedby')).innerText`;
+    await open('console');
+    await fill(page, EDITOR, 'query Mine { book { id } }');
+    await page.until(editorHas('query Mine'));
+    await page.evaluate(`${ROLE}.focus()`);
+    for (const role of ['', 'admin']) {
+      await commit(ROLE, role);
+      await page.until(`${problem}.startsWith('Choose a role') && ${ROLE}.value === '${role}'`);
+      expect(await page.evaluate(editorHas('query Mine'))).toBe(true);
+      await execute();
+      await page.until(resultHas('Choose a role'));
+    }
+    await commit(ROLE, 'nobody');
+    await page.until(`${problem} === 'No permission names the role nobody.'`);
+    await commit(ROLE, 'reader');
+    await page.until(`${problem} === ''`);
+  });
+
+  test('a link sets the role that it names, and any other keeps the role of the tab', async () => {
+    await open('admin');
+    await viewAs('reader', 'ann');
+    expect(await page.evaluate('location.search')).toBe('?role=reader');
+    const goTo = async (path: string, role: string) => {
+      await page.go(`${world.engine.url}/console/${path}`);
+      await page.until(`${ROLE}?.value === '${role}' && location.search.includes('role=${role}')`);
+    };
+    await goTo('data?table=book', 'reader');
+    await goTo('data?table=ledger&role=keeper', 'keeper');
+    await goTo('', 'keeper');
+    expect(await page.evaluate(`${VARIABLES}.value`)).toBe('{"user-id":"ann"}');
+    await goTo('?role=reader', 'reader');
   });
 
   test.each(WINDOWS)(

@@ -184,6 +184,8 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
     expect(sent).toContain('restricted access : admin only');
     await page.go(`${world.engine.url}/console/`);
     await page.until(`${IS_EDITOR}?.innerText.includes('book')`);
+    const role = `document.querySelector('.who').innerText + document.querySelector('.bar input').placeholder`;
+    expect(await page.evaluate(role)).toBe('Role readerreader');
     const types = await send('../v1/graphql', { query: '{ __schema { types { name } } }' });
     expect(types).toContain('"book"');
     expect(types).not.toContain('ledger');

@@ -39,7 +39,7 @@ export function Bar({ session, onSignOut, children }) {
         ))}
       </nav>
       {children}
-      <span className="who">{WHO[session.access]}</span>
+      <span className="who">{session.role ? `Role ${session.role}` : WHO[session.access]}</span>
       {session.kind !== 'none' && (
         <button type="button" onClick={onSignOut}>
           {isSignedIn(session) ? 'Sign out' : 'Sign in'}

@@ -1,8 +1,9 @@
-/** The view of the page Data in its address: the table, the row and relationship that lead to others, filters, order and page. */
+/** The view of the page Data in its address: the table, the row and relationship that lead to others, filters, order and page, and the role that it is of
+ *  (view-as.jsx). */
 import { useEffect, useState } from 'react';
 import { parseWithAllDigits } from './digits.js';
 import { isPlainClick } from './plain-click.js';
-import { ROOT } from './session.js';
+import { KEYS, ROOT } from './session.js';
 
 /** The view before anything is chosen. */
 export const NOTHING = { table: '', through: null, filters: [], order: null, page: 0 };
@@ -20,8 +21,10 @@ export function linkTo(view, setView) {
 }
 
 function addressOf({ table, through, filters, order, page }) {
+  const role = sessionStorage.getItem(KEYS.role);
   const given = new URLSearchParams({
     ...(table && { table }),
+    ...(role && { role }),
     ...(through && { through: JSON.stringify(through) }),
     ...(filters.length > 0 && { filters: JSON.stringify(filters) }),
     ...(order && { order: JSON.stringify(order) }),

@@ -13,11 +13,10 @@ import { linkTo, NOTHING, useView } from './data-view.js';
 import { useQuery } from './use-query.js';
 import { useReadAccess } from './use-read-access.js';
 import { useTitle } from './use-title.js';
-import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
+import { useViewAs, ViewAs } from './view-as.jsx';
 
 export function Data({ session, onSignOut }) {
   const viewAs = useViewAs(session);
-  const isReady = viewAs.headers && !viewAs.needsRole;
   return (
     <>
       <Bar session={session} onSignOut={onSignOut}>
@@ -25,8 +24,8 @@ export function Data({ session, onSignOut }) {
       </Bar>
       <main className="access data">
         <h1>Data</h1>
-        {isReady && <Tables session={session} headers={viewAs.headers} role={viewAs.role} />}
-        {viewAs.needsRole && viewAs.roles !== null && <p>{NO_ROLE}</p>}
+        {viewAs.headers && <Tables session={session} headers={viewAs.headers} role={viewAs.role} />}
+        <p>{viewAs.needsRole && viewAs.problems.role}</p>
       </main>
     </>
   );

@@ -20,7 +20,7 @@ import { EXPLAIN_PANE } from './explain.jsx';
 import { fetcherFor } from './fetcher.js';
 import { RunNote, useRuns } from './runs.jsx';
 import { KEYS, keepTabs, storage, UNAUTHORIZED_ROLE } from './session.js';
-import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
+import { useViewAs, ViewAs } from './view-as.jsx';
 
 /** The panes of sessions that see all roles, and of those of one role: SQL is not for them. */
 const PANES_OF_ROLE = [BUILDER_PANE, HISTORY_PLUGIN, CODE_PANE, COLLECTION_PANE];
@@ -87,12 +87,14 @@ export function Explore({ session, onSignOut }) {
     <ExploreContext value={shared}>
       <Bar session={session} onSignOut={onSignOut}>
         <span className="problem" role="status">
-          {problem || signedOutText(session) || (schema && warningFor(schema, role))}
+          {problem || signedOutText(session) || (schema && !viewAs.note && warningFor(schema, role))}
         </span>
         <ViewAs session={session} viewAs={viewAs} />
       </Bar>
-      {needsRole || !fetcher || !isReady ? (
-        <main className="empty">{needsRole && viewAs.roles !== null && <p>{NO_ROLE}</p>}</main>
+      {!fetcher || !isReady ? (
+        <main className="empty">
+          <p>{needsRole && viewAs.problems.role}</p>
+        </main>
       ) : (
         <main className="explore">
           <h1 className="for-readers">Explore</h1>

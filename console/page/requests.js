@@ -3,7 +3,7 @@
 import { headersOf } from './credentials.js';
 import { parseWithAllDigits } from './digits.js';
 import { sentHeaders } from './headers.js';
-import { ROOT } from './session.js';
+import { PREFIX, ROOT } from './session.js';
 
 /** Receives an event `denial` when the engine refuses a request because of who sent it. */
 export const denials = new EventTarget();
@@ -33,8 +33,8 @@ export async function explain(session, question, user) {
   return Array.isArray(body) ? body : [body];
 }
 
-/** Resolves to what the engine allows with the credentials, `{access: 'administrator' | 'console' | 'role'}`, to why it refuses them,
- *  `{denial}`, or to `{isSilent: true}` when it does not answer. The configuration is for administrators and the console secret. */
+/** Resolves to what the engine allows with the credentials, `{access: 'administrator' | 'console' | 'role', role}`, to why it refuses
+ *  them, `{denial}`, or to `{isSilent: true}` when it does not answer. The configuration is for administrators and the console secret. */
 export async function accessOf(credentials) {
   const headers = headersOf(credentials);
   if (!areHeaders(headers)) return { denial: 'a browser cannot send it' };
@@ -42,7 +42,10 @@ export async function accessOf(credentials) {
     const response = await fetch(new URL('../v1alpha1/config', ROOT), { headers });
     const { error = '', code } = await response.json();
     if (response.ok) return { access: credentials.kind === 'console' ? 'console' : 'administrator' };
-    if (response.status === 400 && code === 'access-denied') return { access: 'role' };
+    if (response.status === 400 && code === 'access-denied') {
+      const role = decodeURIComponent(response.headers.get(`${PREFIX}role`) ?? '');
+      return { access: 'role', role };
+    }
     return response.status === 404 ? await accessWithoutConfig(credentials, headers) : { denial: error };
   } catch {
     return { isSilent: true };

@@ -33,6 +33,11 @@ const HEADERS_KEY = 'graphiql:headers';
 /** The members of the open tab that GraphiQL stores under keys of their own, too. */
 const MEMBERS = { 'graphiql:query': 'query', 'graphiql:variables': 'variables', [HEADERS_KEY]: 'headers' };
 
+/** Returns the role that the address names; null when it names none. */
+export function roleInAddress() {
+  return new URLSearchParams(location.search).get('role');
+}
+
 /** Returns a text that survives a reload of this tab and nothing more, and its setter. A text that is not valid does not survive. */
 export function useKept(key, isValid = () => true) {
   const [value, setValue] = useState(sessionStorage.getItem(key) ?? '');

@@ -1,6 +1,7 @@
 /** The session of the user: the credentials, what the engine allows with them, and why it does not. Checked when the user signs in, when a request
  *  is refused, and when a token expires, so that a secret that is replaced leads back to the first screen with a sentence.
- *  Out: `{kind, secret, access, problem}`; `access` is `administrator`, `console` or `role`, and empty while the first screen is shown.
+ *  Out: `{kind, secret, access, role, problem}`; `access` is `administrator`, `console` or `role`, and empty while the first screen is shown.
+ *  `role` is the one of a token that is no administrator's, as the engine says; empty where it does not.
  *  Not here: the requests (requests.js), the screen (sign-in.jsx). */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import {
@@ -49,13 +50,16 @@ export function useSession() {
 }
 
 /** Returns the session after a check; the same when nothing has changed. */
-function after(session, { access, denial, isSilent }) {
+function after(session, { access, role: found = '', denial, isSilent }) {
   const { kind, secret } = session;
   if (isSilent) return session.access ? session : { kind, secret, problem: NO_ANSWER };
   // Without credentials, the first screen is left out only where the engine trusts everyone.
   const isOpen = kind !== 'none' || access === 'administrator';
   const allowed = kind === 'without' ? (access ?? 'role') : isOpen ? access : undefined;
-  if (allowed) return session.access === allowed ? session : { kind, secret, access: allowed };
+  // Without credentials, the headers of the editor may have a token at any time.
+  const role = kind === 'token' ? found : '';
+  const isSame = session.access === allowed && session.role === role;
+  if (allowed) return isSame ? session : { kind, secret, access: allowed, role };
   // The first screen keeps its sentence.
   if (!isSignedIn(session)) return session.isChecking ? NONE : session;
   keepCredentials(NONE);

@@ -1,39 +1,75 @@
-/** Whom the user views as in Explore: a role and session variables, kept for this tab. With a token the engine takes the session variables from
- *  its claims, so that only the role can be chosen.
+/** Whom the user views as in Explore and Data: a role and session variables, kept for this tab. The address names the role: a link that names one sets
+ *  it, and any other keeps the one of the tab. With a token the engine takes the session variables from its claims, so that only the role can be chosen.
  *  Out: the headers, and why there are none, which is shown at the field. Not here: where they are used (explore.jsx). */
 import { useEffect, useId, useMemo, useState } from 'react';
 import { seesAllRoles } from './bar.jsx';
 import { viewAsHeaders } from './headers.js';
 import { perform } from './requests.js';
-import { KEYS, PREFIX, UNAUTHORIZED_ROLE, useKept } from './session.js';
+import { KEYS, PREFIX, roleInAddress, UNAUTHORIZED_ROLE, useKept } from './session.js';
 
 const ADMIN = 'admin';
-export const NO_ROLE = 'No role has a permission yet. With the console secret, operations run as a role.';
+const NO_ROLE = 'No role has a permission yet. With the console secret, operations run as a role.';
+const CHOOSE = 'Choose a role: with the console secret, operations run as a role other than admin.';
 
-/** Returns `{role, variables, roles, headers, lastHeaders, problem, problems}` and what changes them. `headers` is null while a field is wrong, which is not
- *  kept, and `lastHeaders` are those before; `problems` are those of each field. */
+/** Returns `{role, variables, roles, headers, lastHeaders, problem, problems, note}` and what changes them. `headers` is null while a field is wrong, which is
+ *  not kept, and `lastHeaders` are those before; `problems` are those of each field, and `note` is about a role that can be sent. */
 export function useViewAs(session) {
-  const [role, keepRole] = useKept(KEYS.role, (next) => problemOf(next, '') === '');
+  const [role, keepRole] = useRole(session);
   const [variables, keepVariables] = useKept(KEYS.variables, (next) => problemOf('', next) === '');
-  const roles = useRoles(session);
-  const needsRole = session.access === 'console' && (role === '' || role === ADMIN);
-  const first = needsRole ? roles?.find((each) => each !== ADMIN) : undefined;
+  const roles = useRoles(session, role);
+  const needsRole = lacksRole(session, role);
+  const first = roles?.find((each) => each !== ADMIN);
+  // A role that the user has removed does not come back.
+  const takesFirst = needsRole && first !== undefined && sessionStorage.getItem(KEYS.role) === null;
   useEffect(() => {
-    if (first !== undefined) keepRole(first);
+    if (takesFirst) keepRole(first);
   });
+  const isMissing = needsRole && roles !== null && !takesFirst;
+  const need = isMissing ? (first && CHOOSE) || NO_ROLE : '';
   const mayChoose = choosesVariables(session);
   const found = useMemo(() => {
     const applied = mayChoose ? variables : '';
-    const problems = { role: problemOf(role, ''), variables: problemOf('', applied) };
+    const problems = { role: problemOf(role, '') || need, variables: problemOf('', applied) };
     const problem = problems.role || problems.variables;
-    return { headers: problem ? null : viewAsHeaders(PREFIX, role, applied), problem, problems };
-  }, [role, variables, mayChoose]);
+    return { headers: problem || needsRole ? null : viewAsHeaders(PREFIX, role, applied), problem, problems };
+  }, [role, variables, mayChoose, needsRole, need]);
   const [lastHeaders, setLastHeaders] = useState(found.headers);
   if (found.headers && found.headers !== lastHeaders) setLastHeaders(found.headers);
+  const isUnknown = found.headers && role !== '' && roles?.length > 0 && ![ADMIN, ...roles].includes(role);
+  const note = isUnknown ? `No permission names the role ${role}.` : '';
   return useMemo(
-    () => ({ role, keepRole, variables, keepVariables, roles, needsRole, lastHeaders, ...found }),
-    [role, keepRole, variables, keepVariables, roles, needsRole, lastHeaders, found],
+    () => ({ role, keepRole, variables, keepVariables, roles, needsRole, note, lastHeaders, ...found }),
+    [role, keepRole, variables, keepVariables, roles, needsRole, note, lastHeaders, found],
   );
+}
+
+/** Returns the role and its setter, which changes the address, too. */
+function useRole(session) {
+  useState(() => {
+    const named = roleInAddress();
+    if (named !== null) sessionStorage.setItem(KEYS.role, named);
+  });
+  const isValid = (next) => problemOf(next, '') === '' && !lacksRole(session, next);
+  const [role, keepRole] = useKept(KEYS.role, isValid);
+  useEffect(() => {
+    // A role that cannot be sent is not kept.
+    const kept = sessionStorage.getItem(KEYS.role) ?? '';
+    const given = new URLSearchParams(location.search);
+    if ((given.get('role') ?? '') !== kept) {
+      if (kept === '') given.delete('role');
+      else given.set('role', kept);
+      history.replaceState(null, '', `${location.pathname}${given.size > 0 ? `?${given}` : ''}`);
+    }
+    const goBack = () => keepRole(roleInAddress() ?? role);
+    addEventListener('popstate', goBack);
+    return () => removeEventListener('popstate', goBack);
+  }, [role, keepRole]);
+  return [role, keepRole];
+}
+
+/** True when the engine wants a role other than the administrator's, and this is none. */
+function lacksRole({ access }, role) {
+  return access === 'console' && (role === '' || role === ADMIN);
 }
 
 /** Returns why a role and session variables cannot be sent; empty when they can. */
@@ -50,9 +86,10 @@ function choosesVariables({ access, kind }) {
   return access === 'console' || (access === 'administrator' && kind !== 'token');
 }
 
-/** Returns the roles that the engine knows; none where the session may not know them, null until they are known. */
-function useRoles(session) {
+/** Returns the roles that the engine knows, read again with each role: none where the session may not know them, null until they are known. */
+function useRoles(session, role) {
   const [roles, setRoles] = useState(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a role may have got its first permission
   useEffect(() => {
     if (!seesAllRoles(session)) setRoles([]);
     else
@@ -60,18 +97,19 @@ function useRoles(session) {
         (answer) => setRoles(answer.roles.map(({ role }) => role)),
         () => setRoles([]),
       );
-  }, [session]);
+  }, [session, role]);
   return roles;
 }
 
 export function ViewAs({ session, viewAs }) {
-  const { role, keepRole, variables, keepVariables, roles, problems } = viewAs;
+  const { role, keepRole, variables, keepVariables, roles, problems, note } = viewAs;
   return (
     <>
       <Field
         label="Role"
         value={role}
         problem={problems.role}
+        note={note}
         onCommit={keepRole}
         placeholder={roleWithout(session)}
         list="roles"
@@ -95,12 +133,13 @@ export function ViewAs({ session, viewAs }) {
 }
 
 /** Returns the role that applies when the field is empty. */
-export function roleWithout({ access }) {
-  return access === 'administrator' ? ADMIN : UNAUTHORIZED_ROLE || 'the role of your token';
+export function roleWithout({ access, kind, role }) {
+  if (access === 'administrator') return ADMIN;
+  return role || (kind !== 'token' && UNAUTHORIZED_ROLE) || 'the role of your token';
 }
 
 /** Takes effect on Enter or on leaving the field, not at each letter. */
-function Field({ label, value, problem, onCommit, ...rest }) {
+function Field({ label, value, problem, note = '', onCommit, ...rest }) {
   const id = useId();
   const commit = (text) => text !== value && onCommit(text);
   return (
@@ -120,7 +159,7 @@ function Field({ label, value, problem, onCommit, ...rest }) {
         />
       </label>
       <span id={id} className="problem" role="alert">
-        {problem}
+        {problem || note}
       </span>
     </>
   );

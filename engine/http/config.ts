@@ -13,7 +13,7 @@ import { SourceHealth } from '../database/source-health.ts';
 import { stateVersionOf } from '../metadata/state-version.ts';
 import { allInconsistencies } from '../state/inconsistencies.ts';
 import type { HttpContext } from './context.ts';
-import { readerSessionOf } from './request-record.ts';
+import { readerSessionOf, sessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';
 
 /** The second is the path of the reference engine's load balancers. */
@@ -23,7 +23,10 @@ const HEALTH_PATHS = ['/healthz', '/hasura/healthz'];
 const MAX_CHECK_MS = 8000;
 
 export function configRoutes(app: FastifyInstance, context: HttpContext): void {
-  app.get('/v1alpha1/config', async (request) => {
+  const { headerPrefix } = context.options;
+  app.get('/v1alpha1/config', async (request, reply) => {
+    // Any Unicode text may be a role, and a header has Latin-1 only.
+    reply.header(`${headerPrefix}role`, encodeURIComponent(sessionOf(request).role));
     const { isConsole } = readerSessionOf(request);
     const { check_sources: checkSources } = request.query as { check_sources?: string };
     if (checkSources === 'true' && !isConsole) await context.state.checkSources(MAX_CHECK_MS);
