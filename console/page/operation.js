@@ -5,13 +5,13 @@ import { parse, print, separateOperations } from 'graphql';
 /** Returns the request, the kind of its operation and whether it is a stream, or `problem`, the mistake in the text. GraphiQL notices a name a moment
  *  after it was written: one that is not in the text is left out. */
 export function operationOf(question) {
-  const { operations, problem } = operationsIn(question.query);
+  const { operations, fragments, problem } = operationsIn(question.query);
   const named = operations.find(({ name }) => name?.value === question.operationName);
   const operation = named ?? operations[0];
   return {
     question: named ? question : { ...question, operationName: undefined },
     kind: operation?.operation,
-    isStream: operation?.operation === 'subscription' && hasCursor(operation),
+    isStream: operation?.operation === 'subscription' && hasCursor(operation.selectionSet, fragments),
     problem,
   };
 }
@@ -22,19 +22,27 @@ export function operationKey(given) {
   return JSON.stringify([onlyOperation(question), question.variables ?? {}]);
 }
 
-/** True when a root field has the argument of streams that says where they start. */
-function hasCursor({ selectionSet }) {
-  return selectionSet.selections.some((field) =>
-    field.arguments?.some(({ name }) => name.value === 'cursor'),
-  );
+/** True when a root field, which may be in a fragment, has the argument of streams that says where they start. */
+function hasCursor(selectionSet, fragments) {
+  return selectionSet.selections.some((selection) => {
+    if (selection.kind === 'Field')
+      return selection.arguments?.some(({ name }) => name.value === 'cursor') ?? false;
+    if (selection.kind === 'InlineFragment') return hasCursor(selection.selectionSet, fragments);
+    const { name } = selection;
+    const found = fragments.find((each) => each.name.value === name.value);
+    // The engine refuses a fragment that uses itself.
+    const others = fragments.filter((each) => each !== found);
+    return found !== undefined && hasCursor(found.selectionSet, others);
+  });
 }
 
 function operationsIn(query) {
   try {
     const { definitions } = parse(query);
-    return { operations: definitions.filter(({ kind }) => kind === 'OperationDefinition') };
+    const ofKind = (wanted) => definitions.filter(({ kind }) => kind === wanted);
+    return { operations: ofKind('OperationDefinition'), fragments: ofKind('FragmentDefinition') };
   } catch ({ message }) {
-    return { operations: [], problem: message };
+    return { operations: [], fragments: [], problem: message };
   }
 }
 
