@@ -46,6 +46,22 @@ describe.skipIf(!HAS_BROWSER)(`the way back${REASON}`, { timeout: TIMEOUT_MS }, 
     await page.close();
   });
 
+  test('Access goes back over a table that was opened, and a link opens it', async () => {
+    const page = await open('access?role=reader&opened=book');
+    const isOpen = `document.querySelector('.details')`;
+    await page.until(isOpen);
+    const toggle = `document.querySelector('tbody button').click()`;
+    await page.evaluate(toggle);
+    await page.until(`!${isOpen}`);
+    expect(await page.evaluate('location.search')).toBe('?role=reader');
+    await page.evaluate(toggle);
+    await page.until(isOpen);
+    expect(await page.evaluate('location.search')).toBe('?role=reader&opened=book');
+    await goBack(page);
+    await page.until(`!${isOpen}`);
+    await page.close();
+  });
+
   test('views are steps, too', async () => {
     const page = await open('activity');
     await page.until(`document.querySelector('.chart')`);
