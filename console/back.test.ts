@@ -46,17 +46,19 @@ describe.skipIf(!HAS_BROWSER)(`the way back${REASON}`, { timeout: TIMEOUT_MS }, 
     await page.close();
   });
 
-  test('the table that is opened in Access is in the address, and closed by going back', async () => {
-    const page = await open('access?role=reader');
-    const details = `document.querySelector('.details') !== null`;
-    await page.until(`document.querySelector('tbody button')`);
-    await page.evaluate(`document.querySelector('tbody button').click()`);
-    await page.until(details);
-    expect(await page.evaluate('location.search')).toBe('?role=reader&open=book');
-    await page.reload();
-    await page.until(details);
+  test('Access goes back over a table that was opened, and a link opens it', async () => {
+    const page = await open('access?role=reader&opened=book');
+    const isOpen = `document.querySelector('.details')`;
+    await page.until(isOpen);
+    const toggle = `document.querySelector('tbody button').click()`;
+    await page.evaluate(toggle);
+    await page.until(`!${isOpen}`);
+    expect(await page.evaluate('location.search')).toBe('?role=reader');
+    await page.evaluate(toggle);
+    await page.until(isOpen);
+    expect(await page.evaluate('location.search')).toBe('?role=reader&opened=book');
     await goBack(page);
-    await page.until(`!(${details}) && document.querySelector('tbody button')`);
+    await page.until(`!${isOpen}`);
     await page.close();
   });
 

@@ -202,13 +202,16 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     await clickOn('tbody a', 'rows');
     await page.until(shows('Rows 1–50'));
     expect(await text()).toContain('author {"id":1} → books');
-    expect(await page.evaluate(`document.querySelector('main select').value`)).toBe('author → books');
+    const chosen = `document.querySelector('main select').value`;
+    expect(await page.evaluate(chosen)).toBe('book');
     await clickOn('tbody a', 'row');
-    await page.until(shows('author'));
+    await page.until(`${chosen} === 'author'`);
     await page.until(`document.querySelectorAll('tbody tr').length === 1`);
     expect(await heads()).toEqual(['id', 'name', 'books']);
     await page.evaluate('history.back()');
-    await page.until(shows('Rows 1–50'));
+    await page.until(`${shows('Rows 1–50')} && ${chosen} === 'book'`);
+    await choose(page, `document.querySelector('main select')`, 'author');
+    await page.until(`!${shows('→ books')} && ${chosen} === 'author'`);
   });
 
   test('tables of a source with a namespace and a naming convention have rows, order and related rows', async () => {

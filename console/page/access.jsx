@@ -1,5 +1,5 @@
-/** The page Access: what a role may do with each table, in words, beside what another role may do, and what tests it. Role, other role, search and the table that is
- *  opened are in the address, so that a link leads to the same view. In: `get_role_access` and `get_permission_tests`; they run no statement in a source.
+/** The page Access: what a role may do with each table, in words, beside what another role may do, and what tests it. Role, other role, search and the table
+ *  that is opened are in the address, so that a link leads to the same view. In: `get_role_access` and `get_permission_tests`; they run no statement in a source.
  *  Not here: one cell (access-cell.jsx), one row of a table (why.jsx). */
 import { useState } from 'react';
 import { AccessDetails, CellSummary } from './access-cell.jsx';
@@ -13,7 +13,7 @@ import { useAnswer } from './use-answer.js';
 import { useTitle } from './use-title.js';
 import { useView } from './use-view.js';
 
-const PARAMETERS = ['role', 'compare', 'table', 'only', 'open'];
+const PARAMETERS = ['role', 'compare', 'table', 'only', 'opened'];
 const OPERATIONS = ['select', 'insert', 'update', 'delete'];
 /** The most rows at first; more follow on request, so that the page answers at once with thousands of tables. */
 const MOST_ROWS = 100;
@@ -117,6 +117,7 @@ function Tables({ view, setView, tables, others, tests, session }) {
     .map((table, i) => ({ table, other: others?.[i], name: nameOf(table) }))
     .filter(({ name }) => name.toLowerCase().includes(view.table.toLowerCase()))
     .filter((row) => view.only === '' || isOfInterest(row));
+  const isShown = ({ name }, at) => at < shown || name === view.opened;
   return (
     <>
       {/* Scrolls sideways in narrow windows, by keyboard too. */}
@@ -134,12 +135,12 @@ function Tables({ view, setView, tables, others, tests, session }) {
             </tr>
           </thead>
           <tbody>
-            {found.slice(0, shown).map(({ table, other, name }) => (
+            {found.filter(isShown).map(({ table, other, name }) => (
               <TableRow
                 key={name}
                 {...{ table, other, name, tests, view, session }}
-                isOpen={view.open === name}
-                onToggle={() => setView({ open: view.open === name ? '' : name })}
+                isOpen={view.opened === name}
+                onToggle={() => setView({ opened: view.opened === name ? '' : name })}
               />
             ))}
           </tbody>

@@ -6,3 +6,4 @@ type BatchObserver = {
 };
 type BatchSource = { readonly subscribe: (observer: BatchObserver) => unknown };
 export function withEarlierBatches(observable: BatchSource, onCount: (count: number) => void): BatchSource;
+export function withLastResult(observable: BatchSource): BatchSource;

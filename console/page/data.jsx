@@ -2,7 +2,7 @@
  *  one GraphQL query with at most 50 rows, which is never counted. The view is in the address.
  *  Not here: the schema (data-schema.js), the query (data-query.js), the table (data-rows.jsx). */
 import './data.css';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { Bar } from './bar.jsx';
 import { Exports } from './data-exports.jsx';
 import { Filters } from './data-filters.jsx';
@@ -37,8 +37,10 @@ function Tables({ session, headers, role }) {
   const [runs, setRuns] = useState(0);
   const { tables, isKnown, problem } = useTables(session, headers);
   const table = tables.find(({ title }) => title === view.table);
-  const shown = view.through ? `${view.table} → ${view.through.field}` : view.table;
-  useTitle(shown);
+  const [followed, setFollowed] = useState(null);
+  // The rows are those of the table that a relationship leads to.
+  const shown = view.through ? (ownTable(tables, followed)?.title ?? '') : view.table;
+  useTitle(view.through ? `${view.table} → ${view.through.field}` : view.table);
   return (
     <>
       <form className="controls" onSubmit={(event) => event.preventDefault()}>
@@ -46,7 +48,7 @@ function Tables({ session, headers, role }) {
           Table
           <select value={shown} onChange={(event) => setView({ ...NOTHING, table: event.target.value })}>
             <option value="">–</option>
-            {shown !== '' && shown !== table?.title && <option>{shown}</option>}
+            {shown !== '' && !table && <option>{view.table}</option>}
             {tables.map(({ title }) => (
               <option key={title}>{title}</option>
             ))}
@@ -69,6 +71,7 @@ function Tables({ session, headers, role }) {
         <Target
           key={`${runs} ${table.title}`}
           onRunAgain={() => setRuns(runs + 1)}
+          onFollowed={setFollowed}
           {...{ session, headers, role, table, tables, view, setView }}
         />
       )}
@@ -92,10 +95,11 @@ function useTables(session, headers) {
 }
 
 /** The rows of the table, or of what a relationship of one of its rows leads to. */
-function Target({ session, headers, role, table, tables, view, setView, onRunAgain }) {
+function Target({ session, headers, role, table, tables, view, setView, onRunAgain, onFollowed }) {
   const source = useColumns(session, headers, view.through ? table : null);
   const field = view.through && source.columns?.relationships.find(({ name }) => name === view.through.field);
   const target = view.through ? field : table;
+  useEffect(() => onFollowed(field || null), [field, onFollowed]);
   const { columns, problem } = useColumns(session, headers, target);
   const access = useReadAccess(session, role, target);
   const isMissing = view.through && source.columns && (!field || !table.byKey);
@@ -127,6 +131,11 @@ function Target({ session, headers, role, table, tables, view, setView, onRunAga
   );
 }
 
+/** Returns the table, with the field of one row by its key, that has the rows of a field. */
+function ownTable(tables, field) {
+  return tables.find(({ rowType, byKey }) => rowType === field?.rowType && byKey);
+}
+
 /** Returns the columns and relationships of a field with rows, once they are known. */
 function useColumns(session, headers, field) {
   const { rowType, whereType = rowType, orderType = rowType } = field || {};
@@ -140,7 +149,7 @@ function useColumns(session, headers, field) {
 function Page({ session, headers, table, tables, target, view, setView, onRunAgain, ...given }) {
   const { masked, fields, relationships } = given;
   const { filters, order, page } = view;
-  const own = tables.find(({ rowType, byKey }) => rowType === target.rowType && byKey);
+  const own = ownTable(tables, target);
   const keys = [...(own?.byKey.args.keys() ?? [])];
   const columns = inOrder(given.columns, fields.length > 0 ? fields : keys);
   const through = view.through && { ...view.through, byKey: table.byKey, field: target };

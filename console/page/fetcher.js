@@ -1,7 +1,7 @@
 /** The requests of Explore as GraphiQL sends them: operations over HTTP, subscriptions over a WebSocket (subscribe.js), and the introspection, whose answer is
  *  parsed in a thread of its own (introspection.js). Each has the headers of the role, the secret and the editor. Numbers of answers keep all digits.
  *  Not here: the requests of other pages (requests.js), the headers (headers.js). */
-import { withEarlierBatches } from './batches.js';
+import { withEarlierBatches, withLastResult } from './batches.js';
 import { secretHeadersOf } from './credentials.js';
 import { sentHeaders } from './headers.js';
 import { parsedIntrospection } from './introspection.js';
@@ -36,7 +36,7 @@ export function fetcherFor(viewAs, session, { onProblem, onRun, refusal }) {
     if (refused) return failure(refused);
     if (kind !== 'subscription') return once(request, (tookMs) => onRun({ question, headers, tookMs }));
     const results = subscribe(question, headers, reportDenial);
-    if (!isStream) return results;
+    if (!isStream) return withLastResult(results);
     return withEarlierBatches(results, (batches) => onRun({ question, headers, batches }));
   };
 }

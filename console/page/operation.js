@@ -11,7 +11,7 @@ export function operationOf(question) {
   return {
     question: named ? question : { ...question, operationName: undefined },
     kind: operation?.operation,
-    isStream: operation?.operation === 'subscription' && hasCursor(operation, fragments),
+    isStream: operation?.operation === 'subscription' && hasCursor(operation.selectionSet, fragments),
     problem,
   };
 }
@@ -22,28 +22,27 @@ export function operationKey(given) {
   return JSON.stringify([onlyOperation(question), question.variables ?? {}]);
 }
 
-/** True when a root field, in a fragment too, has the argument of streams that says where they start. */
-function hasCursor({ selectionSet }, fragments, spread = new Set()) {
+/** True when a root field, which may be in a fragment, has the argument of streams that says where they start. */
+function hasCursor(selectionSet, fragments) {
   return selectionSet.selections.some((selection) => {
-    if (selection.kind === 'Field') return selection.arguments?.some(({ name }) => name.value === 'cursor');
-    if (selection.kind === 'InlineFragment') return hasCursor(selection, fragments, spread);
-    const fragment = fragments.get(selection.name.value);
-    // A fragment may contain itself by mistake.
-    if (!fragment || spread.has(fragment)) return false;
-    return hasCursor(fragment, fragments, spread.add(fragment));
+    if (selection.kind === 'Field')
+      return selection.arguments?.some(({ name }) => name.value === 'cursor') ?? false;
+    if (selection.kind === 'InlineFragment') return hasCursor(selection.selectionSet, fragments);
+    const { name } = selection;
+    const found = fragments.find((each) => each.name.value === name.value);
+    // The engine refuses a fragment that uses itself.
+    const others = fragments.filter((each) => each !== found);
+    return found !== undefined && hasCursor(found.selectionSet, others);
   });
 }
 
 function operationsIn(query) {
   try {
     const { definitions } = parse(query);
-    const fragments = definitions.filter(({ kind }) => kind === 'FragmentDefinition');
-    return {
-      operations: definitions.filter(({ kind }) => kind === 'OperationDefinition'),
-      fragments: new Map(fragments.map((fragment) => [fragment.name.value, fragment])),
-    };
+    const ofKind = (wanted) => definitions.filter(({ kind }) => kind === wanted);
+    return { operations: ofKind('OperationDefinition'), fragments: ofKind('FragmentDefinition') };
   } catch ({ message }) {
-    return { operations: [], fragments: new Map(), problem: message };
+    return { operations: [], fragments: [], problem: message };
   }
 }
 
