@@ -190,8 +190,18 @@ test('the config API is for administrators and contains no secret', async () => 
   expect(config.body.streaming_queries).toEqual({ batch_size: 100, refetch_delay: 1 });
   expect(config.body.resource_version).toEqual(expect.any(Number));
   expect(JSON.stringify(config.body)).not.toContain(engine.adminSecret);
-  expect((await send('/v1alpha1/config', { headers: asUser() })).status).toBe(400);
-  expect((await send('/v1alpha1/config')).status).toBe(401);
+});
+
+test('the config API names the role of a request in a header, also where it refuses the role', async () => {
+  const roleOf = async (headers: Readonly<Record<string, string>>) => {
+    const { status, headers: answered } = await send('/v1alpha1/config', { headers });
+    const role = answered.get('x-engine-role');
+    return [status, role === null ? null : decodeURIComponent(role)];
+  };
+  expect(await roleOf(secret())).toEqual([200, 'admin']);
+  expect(await roleOf(asUser())).toEqual([400, 'user']);
+  expect(await roleOf({ ...secret(), 'x-engine-role': 'über' })).toEqual([400, 'über']);
+  expect(await roleOf({})).toEqual([401, null]);
 });
 
 test.each(['/v1/graphql', '/v1/version', '/nowhere'])(
