@@ -27,7 +27,7 @@ export function Events({ session, view, setView }) {
         const [of = '', chosen = ''] = text === '' ? [] : JSON.parse(text);
         setView({ source: of, name: chosen });
       }}
-      statuses={['pending', 'processed']}
+      statuses={['pending', 'delivered', 'failed', 'archived']}
       read={(page) =>
         perform(session, 'pg_get_event_logs', {
           ...{ source: source || 'default', name, ...page },
@@ -50,9 +50,9 @@ export function Events({ session, view, setView }) {
 
 /** Returns the state of an event of a changed row, by the columns of its log. */
 function stateOfEvent({ delivered, error, locked, archived, next_retry_at: next }) {
-  if (delivered) return 'delivered';
-  if (error) return 'failed';
-  if (archived) return 'archived';
+  const end = (delivered && 'delivered') || (error && 'failed');
+  if (archived) return end ? `archived, ${end}` : 'archived';
+  if (end) return end;
   if (locked) return 'being delivered';
   return next ? `again at ${dayAndTime(next)}` : 'pending';
 }

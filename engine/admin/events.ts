@@ -65,11 +65,10 @@ export const redeliverEvent: Performer<'redeliver_event'> = async (work, { sourc
 export const getEventLogs: Performer<'get_event_logs'> = async (work, args) => {
   const { status, name, limit = PAGE, offset = 0 } = args;
   await requireTrigger(work, args.source, name);
-  const isProcessed = status === undefined ? null : status === 'processed';
   const rows = await read(
     work,
     work.requireSource(args.source),
-    eventsQuery(name, isProcessed, { limit, offset }),
+    eventsQuery(name, status, { limit, offset }),
   );
   return () => rows;
 };

@@ -165,6 +165,10 @@ test('an event fails after its last retry, and can be redelivered manually', asy
     id: string;
   }[];
   expect(event).toMatchObject({ error: true, delivered: false, tries: 2, trigger_name: 'all' });
+  const inState = async (status: string) =>
+    ((await must('pg_get_event_logs', { name: 'all', status })) as unknown as unknown[]).length;
+  const counts = () => Promise.all(['pending', 'delivered', 'failed', 'archived'].map(inState));
+  expect(await counts()).toEqual([0, 0, 1, 0]);
   webhook.reply = () => ({ status: 200 });
   await must('pg_redeliver_event', { event_id: event?.id });
   await soon(() => expect(webhook.received).toHaveLength(3));
@@ -172,6 +176,9 @@ test('an event fails after its last retry, and can be redelivered manually', asy
   const known = await must('pg_get_event_by_id', { event_id: event?.id });
   expect(known).toMatchObject({ event: { delivered: true, error: false, tries: 1 } });
   expect(known['invocations']).toHaveLength(3);
+  expect(await counts()).toEqual([0, 1, 0, 0]);
+  await database.sql('update pergola.event_log set archived = true');
+  expect(await counts()).toEqual([0, 0, 0, 1]);
 });
 
 test('Retry-After is followed, even after the last retry', async () => {

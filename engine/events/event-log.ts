@@ -270,17 +270,26 @@ export type LogQuery = { readonly text: string; readonly values: readonly unknow
 
 type LogPage = { readonly limit: number; readonly offset: number };
 
-/** Returns the query for the events of a trigger, newest first; all of them, archived ones included, if `isProcessed` is null. */
+/** The events in each state. Those of a trigger that was removed are archived, whatever became of them. */
+const IN_STATE = {
+  pending: 'not archived and not (delivered or error)',
+  processed: 'not archived and (delivered or error)',
+  delivered: 'not archived and delivered',
+  failed: 'not archived and error',
+  archived: 'archived',
+};
+
+/** Returns the query for the events of a trigger in a state, newest first; without a state for all of them. */
 export function eventsQuery(
   trigger: string,
-  isProcessed: boolean | null,
+  state: keyof typeof IN_STATE | undefined,
   { limit, offset }: LogPage,
 ): LogQuery {
   return {
     text: `select row_to_json(e)::text as row from pergola.event_log e
-      where trigger_name = $1 and ($2::bool is null or not archived and (delivered or error) = $2)
-      order by created_at desc, id limit $3 offset $4`,
-    values: [trigger, isProcessed, limit, offset],
+      where trigger_name = $1 and (${state ? IN_STATE[state] : 'true'})
+      order by created_at desc, id limit $2 offset $3`,
+    values: [trigger, limit, offset],
   };
 }
 

@@ -48,7 +48,7 @@ export const EVENT_TRIGGER_OPERATIONS = {
   redeliver_event: sourced('database', 'Delivers an event again.', { event_id: EventId }),
   get_event_logs: sourced('read', 'Returns the events of an event trigger, newest first.', {
     name: ObjectName,
-    status: Type.Optional(oneOf('pending', 'processed')),
+    status: Type.Optional(oneOf('pending', 'processed', 'delivered', 'failed', 'archived')),
     ...page,
   }),
   get_event_invocation_logs: sourced(
