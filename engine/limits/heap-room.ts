@@ -4,8 +4,8 @@ import { getHeapStatistics } from 'node:v8';
 import type { Steps } from '../metadata/steps.ts';
 import { collectAll } from './idle-memory.ts';
 
-/** The share of live values. V8 gives up after four collections that leave 80 % of the old generation, which is nearly all of the heap. */
-const FULL = 0.76;
+/** The share of live values. V8 gives up after four collections in a row that leave 80 % of the old generation, a little less than this. */
+const FULL = 0.8;
 /** The share that is allocated between two collections at least. */
 const LEAST_GROWTH = 0.1;
 /** The number of steps between two measurements. */
