@@ -19,6 +19,7 @@ test.each([
   ['no JSON', '{', 'Session variables are JSON: {"user-id": "1"}'],
   ['a list', '[1]', 'Session variables are JSON: {"user-id": "1"}'],
   ['null', 'null', 'Session variables are JSON: {"user-id": "1"}'],
+  ['a variable that is null', '{"user-id": null}', 'The session variable "user-id" is null. Leave it out.'],
   ['a name that is none', '{"user id": "1"}', '"x-engine-user id" cannot be the name of a session variable.'],
   ['a line break', '{"user-id": "1\\n2"}', 'A browser cannot send the value of x-engine-user-id.'],
   ['a sign outside Latin-1', '{"user-id": "żółw"}', 'A browser cannot send the value of x-engine-user-id.'],

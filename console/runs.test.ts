@@ -174,7 +174,10 @@ describe.skipIf(!HAS_BROWSER)(`results of Explore in a browser${REASON}`, { time
     expect(await violations(page, ['.bar'])).toEqual([]);
     await page.evaluate('window.isBefore = true');
     await page.reload();
-    await page.until(`!window.isBefore && ${editorHas('query Mine')} && ${VARIABLES}.value === ''`);
+    await page.until(`!window.isBefore && ${VARIABLES}?.value === '{bad'`);
+    await page.until(`document.querySelector('main').innerText === ${JSON.stringify(REFUSAL)}`);
+    await commit(VARIABLES, '');
+    await page.until(editorHas('query Mine'));
     await click();
     await page.until(`${resultHas('ann')} || (${IS_IDLE} && (${BUTTON}.click(), false))`);
   });

@@ -25,7 +25,7 @@ export function Data({ session, onSignOut }) {
       <main className="access data">
         <h1>Data</h1>
         {viewAs.headers && <Tables session={session} headers={viewAs.headers} role={viewAs.role} />}
-        <p>{viewAs.needsRole && viewAs.problems.role}</p>
+        <p>{viewAs.problem}</p>
       </main>
     </>
   );

@@ -67,7 +67,7 @@ export function Explore({ session, onSignOut }) {
   const runs = useRuns();
   const { onRun } = runs;
   const [visited, setVisited] = useState([]);
-  const { lastHeaders, role, needsRole } = viewAs;
+  const { lastHeaders, role } = viewAs;
   const refusal = useRef('');
   useEffect(() => {
     refusal.current = viewAs.problem;
@@ -93,7 +93,7 @@ export function Explore({ session, onSignOut }) {
       </Bar>
       {!fetcher || !isReady ? (
         <main className="empty">
-          <p>{needsRole && viewAs.problems.role}</p>
+          <p>{viewAs.problem}</p>
         </main>
       ) : (
         <main className="explore">

@@ -27,10 +27,11 @@ export function viewAsHeaders(prefix, role, text) {
   return headers;
 }
 
-/** Returns the session variables of a text, by their whole names. Throws for text that is no JSON object. */
+/** Returns the session variables of a text, by their whole names. Throws for text that is no JSON object, and for null. */
 export function variablesIn(prefix, text) {
   const given = text.trim() === '' ? {} : objectIn(text, 'Session variables are JSON: {"user-id": "1"}');
   const named = Object.entries(given).map(([name, value]) => {
+    if (value === null) throw new Error(`The session variable "${name}" is null. Leave it out.`);
     const lower = name.toLowerCase();
     return [lower.startsWith(prefix) ? lower : prefix + lower, textOf(value)];
   });

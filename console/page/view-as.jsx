@@ -11,11 +11,11 @@ const ADMIN = 'admin';
 const NO_ROLE = 'No role has a permission yet. With the console secret, operations run as a role.';
 const CHOOSE = 'Choose a role: with the console secret, operations run as a role other than admin.';
 
-/** Returns `{role, variables, roles, headers, lastHeaders, problem, problems, note}` and what changes them. `headers` is null while a field is wrong, which is
- *  not kept, and `lastHeaders` are those before; `problems` are those of each field, and `note` is about a role that can be sent. */
+/** Returns `{role, variables, roles, headers, lastHeaders, problem, problems, note}` and what changes them. `headers` is null while a field is wrong, and
+ *  `lastHeaders` are those before; `problems` are those of each field, and `note` is about a role that can be sent. */
 export function useViewAs(session) {
   const [role, keepRole] = useRole(session);
-  const [variables, keepVariables] = useKept(KEYS.variables, (next) => problemOf('', next) === '');
+  const [variables, keepVariables] = useKept(KEYS.variables);
   const roles = useRoles(session, role);
   const needsRole = lacksRole(session, role);
   const first = roles?.find((each) => each !== ADMIN);
