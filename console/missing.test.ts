@@ -15,6 +15,12 @@ const LINKS = [
   ['access?role=reader&table=nothing', 'No table has this name.'],
   ['model/table/default/public/gone', 'the metadata has no object with the key table/default/public/gone.'],
   ['data?table=gone', 'The role cannot list gone, or there is no such table.'],
+  [
+    'data?table=book&filters=%5Bxx&page=-5',
+    'The link is not whole: it says filters and page, which cannot be read.',
+  ],
+  ['activity?view=nothing', 'Activity has no view nothing.'],
+  ['ownership?view=versions', 'Ownership has no view versions.'],
   ['ownership?resource=Table+shop%2Fgone', 'No resource Table shop/gone owns an object'],
   ['nothing/at/all', 'The console has no page nothing/at/all.'],
   ['activity?view=events', 'The metadata has no event trigger. Change has a form for one.'],

@@ -64,7 +64,7 @@ function EventDetails({ event: { id, payload }, session, source, onDelivered }) 
   const redeliver = () =>
     perform(session, 'pg_redeliver_event', args).then(
       () => {
-        setSaid('The event will be delivered again.');
+        setSaid('The event will be delivered again. Read the log again to see what came of it.');
         onDelivered();
       },
       ({ message }) => setSaid(message),

@@ -5,8 +5,8 @@ import { parseWithAllDigits } from './digits.js';
 import { isPlainClick } from './plain-click.js';
 import { KEYS, ROOT } from './session.js';
 
-/** The view before anything is chosen. */
-export const NOTHING = { table: '', through: null, filters: [], order: null, page: 0 };
+/** The view before anything is chosen. `unread` are the parts of an address that cannot be read, such as those of a link that was cut. */
+export const NOTHING = { table: '', through: null, filters: [], order: null, page: 0, unread: [] };
 
 /** Returns the properties of a link to a view, which does not load the page again. */
 export function linkTo(view, setView) {
@@ -35,21 +35,26 @@ function addressOf({ table, through, filters, order, page }) {
 
 function viewIn(search) {
   const given = new URLSearchParams(search);
-  const part = (name) => {
+  const unread = [];
+  const part = (name, isValid) => {
+    const text = given.get(name);
+    if (text === null) return NOTHING[name];
     try {
-      return parseWithAllDigits(given.get(name)) ?? NOTHING[name];
+      const value = parseWithAllDigits(text);
+      if (isValid(value)) return value;
     } catch {
-      return NOTHING[name];
+      // As any other value that the page cannot read.
     }
+    unread.push(name);
+    return NOTHING[name];
   };
-  const filters = part('filters');
-  const page = Number(given.get('page'));
   return {
     table: given.get('table') ?? '',
-    through: part('through'),
-    filters: Array.isArray(filters) ? filters : [],
-    order: part('order'),
-    page: Number.isInteger(page) && page > 0 ? page : 0,
+    through: part('through', ({ field, key }) => typeof field === 'string' && typeof key === 'object'),
+    filters: part('filters', Array.isArray),
+    order: part('order', ({ column }) => typeof column === 'string'),
+    page: part('page', (page) => Number.isInteger(page) && page > 0),
+    unread,
   };
 }
 
@@ -63,7 +68,7 @@ export function useView() {
   }, []);
   const change = (next) => {
     history.pushState(null, '', addressOf(next));
-    setView(next);
+    setView({ ...next, unread: [] });
   };
   return [view, change];
 }

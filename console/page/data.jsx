@@ -57,6 +57,8 @@ function Tables({ session, headers, role }) {
       </form>
       <p role="status">
         {problem && <span className="problem">{problem}</span>}
+        {view.unread.length > 0 &&
+          `The link is not whole: it says ${view.unread.join(' and ')}, which cannot be read. `}
         {isKnown && tables.length === 0 && 'The role can list no table. '}
         {isKnown &&
           view.table !== '' &&

@@ -8,7 +8,7 @@ import { useView } from './use-view.js';
  *  forgets. */
 export function ViewsPage({ session, onSignOut, title, page, views, parameters }) {
   const [view, setView] = useView(['view', ...parameters], ['find']);
-  const [, View] = views[view.view] ?? views[''];
+  const [, View] = views[view.view] ?? [];
   const nothing = Object.fromEntries(parameters.map((name) => [name, '']));
   return (
     <AllRolesPage session={session} onSignOut={onSignOut} title={title} className="access activity">
@@ -18,22 +18,25 @@ export function ViewsPage({ session, onSignOut, title, page, views, parameters }
         view={view.view}
         onChange={(name) => setView({ view: name, ...nothing })}
       />
-      <View session={session} view={view} setView={setView} />
+      {View ? (
+        <View session={session} view={view} setView={setView} />
+      ) : (
+        <p>{`${title} has no view ${view.view}.`}</p>
+      )}
     </AllRolesPage>
   );
 }
 
 /** The links to the views. */
 function Views({ views, page, view, onChange }) {
-  const current = view in views ? view : '';
-  useTitle(views[current][0]);
+  useTitle(views[view]?.[0] ?? view);
   return (
     <nav className="views" aria-label="Views">
       {Object.entries(views).map(([name, [title]]) => (
         <a
           key={name}
           href={name === '' ? page : `${page}?view=${name}`}
-          aria-current={name === current ? 'true' : undefined}
+          aria-current={name === view ? 'true' : undefined}
           onClick={(event) => {
             if (!isPlainClick(event)) return;
             event.preventDefault();
