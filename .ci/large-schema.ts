@@ -12,7 +12,7 @@ const ROLES = 10;
 /** The number of introspections at once and in a row. */
 const TIMES = 2;
 
-/** What the text of an introspection has or begins with. */
+/** The name that the text of an introspection contains, or the error that it begins with, by the number of tables. */
 const EXPECTED = {
   [FITTING]: /"name":"t899_bool_exp"/,
   [TOO_MANY]: /^{"errors":\[{"message":"the role's schema does not fit/,

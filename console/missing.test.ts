@@ -20,6 +20,7 @@ const LINKS = [
     'The link is not whole: it says filters and page, which cannot be read.',
   ],
   ['activity?view=nothing', 'Activity has no view nothing.'],
+  ['activity?view=constructor', 'Activity has no view constructor.'],
   ['ownership?view=versions', 'Ownership has no view versions.'],
   ['ownership?resource=Table+shop%2Fgone', 'No resource Table shop/gone owns an object'],
   ['nothing/at/all', 'The console has no page nothing/at/all.'],

@@ -38,8 +38,8 @@ export function useViewAs(session) {
   const isUnknown = found.headers && role !== '' && roles?.length > 0 && ![ADMIN, ...roles].includes(role);
   const note = isUnknown ? `No permission names the role ${role}.` : '';
   return useMemo(
-    () => ({ role, keepRole, variables, keepVariables, roles, needsRole, note, lastHeaders, ...found }),
-    [role, keepRole, variables, keepVariables, roles, needsRole, note, lastHeaders, found],
+    () => ({ role, keepRole, variables, keepVariables, roles, note, lastHeaders, ...found }),
+    [role, keepRole, variables, keepVariables, roles, note, lastHeaders, found],
   );
 }
 

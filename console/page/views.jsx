@@ -8,7 +8,7 @@ import { useView } from './use-view.js';
  *  forgets. */
 export function ViewsPage({ session, onSignOut, title, page, views, parameters }) {
   const [view, setView] = useView(['view', ...parameters], ['find']);
-  const [, View] = views[view.view] ?? [];
+  const [, View] = Object.hasOwn(views, view.view) ? views[view.view] : [];
   const nothing = Object.fromEntries(parameters.map((name) => [name, '']));
   return (
     <AllRolesPage session={session} onSignOut={onSignOut} title={title} className="access activity">

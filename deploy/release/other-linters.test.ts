@@ -45,7 +45,7 @@ function planted(name: string, text: string, from: string, to: string): string {
 test('actionlint accepts the workflows, and finds a context that does not exist', { timeout: LONG }, async ({
   skip,
 }) => {
-  const actionlint = (await programOf(ACTIONLINT, './cmd/actionlint')) ?? skip('needs Go');
+  const actionlint = (await programOf(ACTIONLINT, 'actionlint', folder)) ?? skip('needs Go');
   // What else is installed must not decide.
   const flags = ['-shellcheck=', '-pyflakes='];
   const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => join(ROOT, file));
@@ -63,7 +63,7 @@ test('actionlint accepts the workflows, and finds a context that does not exist'
 test('kubeconform accepts the resources of the examples, and finds an unknown field', {
   timeout: LONG,
 }, async ({ skip }) => {
-  const kubeconform = (await programOf(KUBECONFORM, './cmd/kubeconform')) ?? skip('needs Go');
+  const kubeconform = (await programOf(KUBECONFORM, 'kubeconform', folder)) ?? skip('needs Go');
   writeSchemas(folder);
   const flags = [
     '-strict',

@@ -25,15 +25,16 @@ export function* withinHeap<T>(
   heap: Heap = PROCESS,
 ): Steps<T> {
   const { limitBytes, usedBytes, collect } = heap;
-  let most = limitBytes * FULL;
+  const full = limitBytes * FULL;
+  let most = full;
   for (let number = 1; ; number++) {
     const step = steps.next();
     if (step.done) return step.value;
     if (number % MEASURED === 0 && usedBytes() > most) {
       collect();
       const live = usedBytes();
-      if (live > limitBytes * FULL) refuse(limitBytes);
-      most = Math.max(limitBytes * FULL, live + limitBytes * LEAST_GROWTH);
+      if (live > full) refuse(limitBytes);
+      most = Math.max(full, live + limitBytes * LEAST_GROWTH);
     }
     yield;
   }

@@ -1,7 +1,6 @@
-/** Pinned Go modules, for tests that compare with what other projects publish or run their tools. Go downloads and builds them, once.
+/** Pinned Go modules, for tests that compare with what other projects publish or run their tools. Go downloads them once, and keeps what it has compiled.
  *  Out: the folder of a module or a program of it, or undefined where Go or the network is missing. */
 import { execFile } from 'node:child_process';
-import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -29,15 +28,18 @@ export async function moduleFolder({ module, sum }: GoModule): Promise<string | 
   return folder;
 }
 
-/** Returns the file of a program in the folder `path` of the module, built with the modules that it names itself. */
-export async function programOf(module: GoModule, path: string): Promise<string | undefined> {
+/** Returns the file of a command of the module in `cmd`, built into a folder with the modules that it names itself. */
+export async function programOf(
+  module: GoModule,
+  command: string,
+  into: string,
+): Promise<string | undefined> {
   const folder = await moduleFolder(module);
   if (folder === undefined) return undefined;
+  const file = join(into, command);
   // Not from the folder `vendor` that some repositories have, and modules have in part.
-  const file = join(await mkdtemp(join(tmpdir(), 'pergola-go-')), 'program');
-  const built = await run('go', ['build', '-mod=readonly', '-o', file, path], {
-    cwd: folder,
-    timeout: 300_000,
-  }).catch(() => undefined);
+  const flags = ['-mod=readonly', '-o', file, `./cmd/${command}`];
+  const options = { cwd: folder, timeout: 300_000 };
+  const built = await run('go', ['build', ...flags], options).catch(() => undefined);
   return built && file;
 }
