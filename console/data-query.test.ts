@@ -1,7 +1,7 @@
 /** Tests the query of a page of rows: what it asks for, and the values that texts mean. */
 import { expect, test } from 'vitest';
 import { asCsv } from './page/data-export.js';
-import { operandOf, PAGE_ROWS, rowsQuery } from './page/data-query.js';
+import { operandOf, PAGE_ROWS, problemOf, rowsQuery } from './page/data-query.js';
 
 const scalar = (name: string) => ({ kind: 'SCALAR', name, ofType: null });
 const list = (name: string) => ({ kind: 'LIST', name: null, ofType: scalar(name) });
@@ -127,4 +127,38 @@ test.each([
   ['+', "'+"],
 ])('CSV has %j as %s', (value, text) => {
   expect(asCsv(['a'], [{ a: value }])).toBe(`a\r\n${text}\r\n`);
+});
+
+test.each([
+  ['{"a": 1}', true],
+  ['"red"', true],
+  ['null', true],
+  ['{"a": 1', false],
+  ['red', false],
+  ['', false],
+])('JSON filters are JSON: %s', (text, isJson) => {
+  const operators = [{ name: '_contains', type: scalar('jsonb') }];
+  const columns = [{ name: 'meta', operators, directions: undefined }];
+  const problem = problemOf([{ column: 'meta', operator: '_contains', text }], columns);
+  expect(problem).toBe(isJson ? '' : `${text} is no JSON. Text has quotation marks: "red".`);
+});
+
+test.each([
+  ['["a", "b"]', ''],
+  ['1, "b"', ''],
+  ['["a"', 'is no JSON'],
+  ['1, b', 'is no JSON'],
+])('lists of JSON are JSON: %s', (text, problem) => {
+  const columns = [
+    { name: 'meta', operators: [{ name: '_in', type: list('jsonb') }], directions: undefined },
+  ];
+  expect(problemOf([{ column: 'meta', operator: '_in', text }], columns)).toContain(problem);
+});
+
+test('a filter that the role does not have is no filter that is left out', () => {
+  expect(problemOf([{ column: 'owner', operator: '_eq', text: '1' }], COLUMNS)).toContain(
+    'cannot filter by owner',
+  );
+  expect(problemOf([{ column: 'id', operator: '_like', text: '1' }], COLUMNS)).toContain('with _like');
+  expect(problemOf([{ column: 'id', operator: '_eq', text: '1' }], COLUMNS)).toBe('');
 });

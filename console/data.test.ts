@@ -196,6 +196,41 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     await page.until(shows('Rows 1–50'));
   });
 
+  test('what was revoked since the page read it is named, and read again', async () => {
+    const on = { source: 'default', table: { schema: 'public', name: 'author' }, role: 'reader' };
+    const { body } = await engine.admin<{ definition: { permission: { columns: string[] } } }>(
+      'describe_object',
+      { key: 'select_permission/default/public/author/reader' },
+    );
+    const { permission } = body.definition;
+    const permit = async (columns: readonly string[]) => {
+      await engine.admin('pg_drop_select_permission', on);
+      await engine.admin('pg_create_select_permission', { ...on, permission: { ...permission, columns } });
+    };
+    await open('table=author');
+    const filters = JSON.stringify([{ column: 'name', operator: '_neq', text: '' }]);
+    await permit(['id']);
+    await open(`table=author&filters=${encodeURIComponent(filters)}`).catch(() => undefined);
+    await page.until(shows('The role cannot filter by name with _neq. Remove the filter.'));
+    expect(await page.evaluate(`document.querySelectorAll('tbody tr').length`)).toBe(0);
+    await permit(permission.columns);
+    await page.evaluate(`document.querySelector('.filters button').click()`);
+    await page.until(`document.querySelectorAll('tbody tr').length > 0`);
+    await press(page, 'Run again');
+    await page.until(`document.querySelector('thead').innerText.includes('name')`);
+    await permit(['id']);
+    // Ascending is the order that it has.
+    await clickOn('th button', 'id');
+    await page.until(`document.querySelector('[aria-sort=ascending]')`);
+    await clickOn('th button', 'id');
+    await page.until(shows('has changed since the page read it'));
+    await press(page, 'Run again');
+    await page.until(
+      `document.querySelector('tbody tr') && !document.querySelector('thead').innerText.includes('name')`,
+    );
+    await permit(permission.columns);
+  });
+
   test('relationships lead to the rows that the role may read', async () => {
     await open('table=author');
     expect(await column(1)).toEqual(['Ada']);

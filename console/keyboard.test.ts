@@ -98,4 +98,25 @@ describe.skipIf(!HAS_BROWSER)(`every page by keyboard${REASON}`, { timeout: TIME
     expect([stops > 5 && stops < MOST_STOPS, await page.evaluate('walk.missing()')]).toEqual([true, []]);
     await page.close();
   });
+
+  test('Enter goes into an editor and Esc leaves it, after it has closed the suggestions', async () => {
+    const page = await world.browser.newPage();
+    await page.go(`${world.engine.url}/console/#admin-secret=${world.engine.adminSecret}`);
+    await page.until(`document.querySelector('.view-lines')?.innerText.includes('query')`);
+    const isInside = `document.activeElement.closest('.monaco-editor') !== null`;
+    await page.evaluate(`document.querySelector('.graphiql-editor').focus()`);
+    await page.pressKey('Tab');
+    expect(await page.evaluate(isInside)).toBe(false);
+    await page.evaluate(`document.querySelector('.graphiql-editor').focus()`);
+    await page.pressEnter();
+    await page.until(isInside);
+    await page.pressKey('Space', 'control');
+    await page.until(`document.querySelector('.suggest-widget.visible') !== null`);
+    await page.pressKey('Escape');
+    await page.until(`document.querySelector('.suggest-widget.visible') === null`);
+    expect(await page.evaluate(isInside)).toBe(true);
+    await page.pressKey('Escape');
+    expect(await page.evaluate(`document.activeElement.className`)).toContain('graphiql-editor');
+    await page.close();
+  });
 });

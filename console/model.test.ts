@@ -117,6 +117,19 @@ describe.skipIf(!HAS_BROWSER)(`the page Model in a browser${REASON}`, { timeout:
     expect(await page.evaluate(`document.querySelector('.rows a').innerText`)).toBe('book inconsistent');
   });
 
+  test('what has no effect is named too, on the pages that show the object', async () => {
+    await world.database.sql('create table "two words" (id int primary key)');
+    await engine.admin('pg_track_table', { source: 'default', table: named('two words') });
+    await page.reload();
+    await page.until(shows('One object does not do what it declares.'));
+    await open('table/default/public/two%20words');
+    await page.until(shows('Not as declared'));
+    expect(await text()).toContain('"two words" is not a valid GraphQL name');
+    await page.go(`${engine.url}/console/access?role=reader&table=two`);
+    await page.until(shows('"two words" is not a valid GraphQL name'));
+    await engine.admin('pg_untrack_table', { source: 'default', table: named('two words') });
+  });
+
   test('the address of an object opens at it', async () => {
     await open('table/default/public/book');
     await page.until(shows('Columns (4)'));

@@ -12,7 +12,9 @@ import { WebSocket } from 'ws';
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 const TIMEOUT_MS = 30_000;
 
-const KEY_CODES = { Tab: 9, Escape: 27, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 } as const;
+/** The control key in the modifiers of an event. */
+const CONTROL = 2;
+const KEY_CODES = { Tab: 9, Escape: 27, Space: 32, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 } as const;
 
 /** Returns the path of a browser; undefined where there is none. */
 export function browserPath(): string | undefined {
@@ -38,8 +40,8 @@ export type Page = {
   /** Types text into the element that has the focus. */
   readonly type: (text: string) => Promise<void>;
   readonly pressEnter: () => Promise<void>;
-  /** Presses a key that enters no text. */
-  readonly pressKey: (key: keyof typeof KEY_CODES) => Promise<void>;
+  /** Presses a key, which enters no text, alone or with the control key. */
+  readonly pressKey: (key: keyof typeof KEY_CODES, withControl?: 'control') => Promise<void>;
   /** Selects everything in the element that has the focus, so that `type` replaces it. */
   readonly selectAll: () => Promise<void>;
   readonly resize: (width: number, height: number) => Promise<void>;
@@ -136,8 +138,9 @@ async function openPage(url: string, browser: Send): Promise<Page> {
       const key = { key: 'Enter', code: 'Enter', text: '\r', windowsVirtualKeyCode: 13 };
       for (const type of ['keyDown', 'keyUp']) await send('Input.dispatchKeyEvent', { type, ...key });
     },
-    pressKey: async (key) => {
-      const event = { key, code: key, windowsVirtualKeyCode: KEY_CODES[key] };
+    pressKey: async (key, withControl) => {
+      const modifiers = withControl === undefined ? 0 : CONTROL;
+      const event = { key, code: key, windowsVirtualKeyCode: KEY_CODES[key], modifiers };
       for (const type of ['rawKeyDown', 'keyUp']) await send('Input.dispatchKeyEvent', { type, ...event });
     },
     selectAll: async () => {
@@ -145,7 +148,7 @@ async function openPage(url: string, browser: Send): Promise<Page> {
         key: 'a',
         code: 'KeyA',
         windowsVirtualKeyCode: 65,
-        modifiers: 2,
+        modifiers: CONTROL,
         commands: ['selectAll'],
       };
       for (const type of ['rawKeyDown', 'keyUp']) await send('Input.dispatchKeyEvent', { type, ...key });

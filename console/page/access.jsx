@@ -184,6 +184,7 @@ function TableRow({ table, other, name, tests, view, session, isOpen, onToggle }
           <button type="button" className="link" aria-expanded={isOpen} onClick={onToggle}>
             {name}
           </button>
+          {table.not_enforced && <div className="problem">{table.not_enforced}.</div>}
         </th>
         {OPERATIONS.map((operation) => {
           const tested = testsOf(operation);

@@ -27,5 +27,11 @@ export function rowsQuery(view: {
   readonly rowsIn: (data: object) => readonly object[];
 };
 
+/** Returns why rows cannot be asked for with the filters; empty when they can. */
+export function problemOf(
+  filters: Parameters<typeof rowsQuery>[0]['filters'],
+  columns: Parameters<typeof rowsQuery>[0]['columns'],
+): string;
+
 /** Returns the operand that a text means for a type. */
 export function operandOf(type: Type, text: string): unknown;

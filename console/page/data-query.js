@@ -72,13 +72,40 @@ function requestOf(namespace, keys, given, body, rowsIn) {
 /** Returns the condition of the filters; undefined without any. */
 function whereOf(filters, columns) {
   const conditions = filters.flatMap(({ column, operator, text }) => {
-    const found = columns
-      .find(({ name }) => name === column)
-      ?.operators.find(({ name }) => name === operator);
+    const found = operatorIn(columns, column, operator);
     return found ? [{ [column]: { [operator]: operandOf(found.type, text) } }] : [];
   });
   if (conditions.length === 0) return undefined;
   return conditions.length === 1 ? conditions[0] : { _and: conditions };
+}
+
+/** Returns why rows cannot be asked for with the filters, which may be those of a link or of another role; empty when they can. */
+export function problemOf(filters, columns) {
+  const problems = filters.map(({ column, operator, text }) => {
+    const found = operatorIn(columns, column, operator);
+    if (!found) return `The role cannot filter by ${column} with ${operator}. Remove the filter.`;
+    const isText = isJson(namedType(found.type).name) && textsIn(found.type, text).some(isNoJson);
+    return isText && `${text} is no JSON. Text has quotation marks: "red".`;
+  });
+  return problems.find(Boolean) ?? '';
+}
+
+function operatorIn(columns, column, operator) {
+  return columns.find(({ name }) => name === column)?.operators.find(({ name }) => name === operator);
+}
+
+/** Returns the texts that have to be JSON each. */
+function textsIn(type, text) {
+  if (!isListType(type)) return [text];
+  return text.trim().startsWith('[') ? [text] : text.split(',');
+}
+
+function isNoJson(text) {
+  return parsed(text) === undefined;
+}
+
+function isJson(type) {
+  return /^json/i.test(type);
 }
 
 /** Returns the operand that a text means for a type. The engine checks it: text that is no number is sent as text. */
@@ -93,7 +120,7 @@ export function operandOf(type, text) {
 
 function leafOf(type, text) {
   if (type === 'Boolean') return text !== 'false';
-  if (/^json/i.test(type)) return parsed(text) ?? text;
+  if (isJson(type)) return parsed(text) ?? text;
   const isNumber =
     /^(Int|Float|numeric|bigint|smallint|float8|real)$/i.test(type) && /^-?\d+(\.\d+)?$/.test(text);
   // A number that JavaScript would change stays text, which the engine reads, too.

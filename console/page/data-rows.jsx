@@ -79,7 +79,13 @@ function CellText({ text }) {
   const isLong = text.length > LONG || text.includes('\n');
   return (
     <>
-      <div className={isWhole ? 'cell whole' : 'cell'}>{text}</div>
+      <div
+        className={isWhole ? 'cell whole' : 'cell'}
+        // What scrolls must be reachable by keyboard.
+        tabIndex={isWhole ? 0 : undefined}
+      >
+        {text}
+      </div>
       {isLong && (
         <button
           type="button"

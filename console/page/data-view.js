@@ -51,12 +51,19 @@ function viewIn(search) {
   return {
     table: given.get('table') ?? '',
     through: part('through', ({ field, key }) => typeof field === 'string' && typeof key === 'object'),
-    filters: part('filters', Array.isArray),
+    filters: part('filters', areFilters),
     order: part('order', ({ column }) => typeof column === 'string'),
     page: part('page', (page) => Number.isInteger(page) && page > 0),
     unread,
   };
 }
+
+function areFilters(value) {
+  const isFilter = (each) => FILTER_PARTS.every((name) => typeof each?.[name] === 'string');
+  return Array.isArray(value) && value.every(isFilter);
+}
+
+const FILTER_PARTS = ['column', 'operator', 'text'];
 
 /** Returns what the address says, and a function that goes to another view, from which the browser goes back. */
 export function useView() {

@@ -6,7 +6,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { Bar } from './bar.jsx';
 import { Exports } from './data-exports.jsx';
 import { Filters } from './data-filters.jsx';
-import { PAGE_ROWS, rowsQuery } from './data-query.js';
+import { PAGE_ROWS, problemOf, rowsQuery } from './data-query.js';
 import { Rows } from './data-rows.jsx';
 import { COLUMNS_QUERY, columnsIn, inOrder, namespacesQuery, TABLES_QUERY, tablesIn } from './data-schema.js';
 import { linkTo, NOTHING, useView } from './data-view.js';
@@ -17,6 +17,8 @@ import { useViewAs, ViewAs } from './view-as.jsx';
 
 export function Data({ session, onSignOut }) {
   const viewAs = useViewAs(session);
+  // Tables and columns may have been granted or revoked since the last run.
+  const [runs, setRuns] = useState(0);
   return (
     <>
       <Bar session={session} onSignOut={onSignOut}>
@@ -24,17 +26,23 @@ export function Data({ session, onSignOut }) {
       </Bar>
       <main className="access data">
         <h1>Data</h1>
-        {viewAs.headers && <Tables session={session} headers={viewAs.headers} role={viewAs.role} />}
+        {viewAs.headers && (
+          <Tables
+            key={runs}
+            session={session}
+            headers={viewAs.headers}
+            role={viewAs.role}
+            onRunAgain={() => setRuns(runs + 1)}
+          />
+        )}
         <p>{viewAs.problem}</p>
       </main>
     </>
   );
 }
 
-function Tables({ session, headers, role }) {
+function Tables({ session, headers, role, onRunAgain }) {
   const [view, setView] = useView();
-  // Columns may have been granted or revoked since the last run.
-  const [runs, setRuns] = useState(0);
   const { tables, isKnown, problem } = useTables(session, headers);
   const table = tables.find(({ title }) => title === view.table);
   const [followed, setFollowed] = useState(null);
@@ -71,10 +79,9 @@ function Tables({ session, headers, role }) {
       </p>
       {table && (
         <Target
-          key={`${runs} ${table.title}`}
-          onRunAgain={() => setRuns(runs + 1)}
+          key={table.title}
           onFollowed={setFollowed}
-          {...{ session, headers, role, table, tables, view, setView }}
+          {...{ session, headers, role, table, tables, view, setView, onRunAgain }}
         />
       )}
     </>
@@ -156,7 +163,10 @@ function Page({ session, headers, table, tables, target, view, setView, onRunAga
   const columns = inOrder(given.columns, fields.length > 0 ? fields : keys);
   const through = view.through && { ...view.through, byKey: table.byKey, field: target };
   const { question, rowsIn } = rowsQuery({ table, columns, keys, through, filters, order, page });
-  const { data, problem, isRunning, tookMs, cancel } = useQuery(session, headers, JSON.stringify(question));
+  const refusal = problemOf(filters, columns);
+  const text = refusal ? null : JSON.stringify(question);
+  const { data, isRunning, tookMs, cancel, ...failed } = useQuery(session, headers, text);
+  const problem = refusal || failed.problem;
   const rows = data ? rowsIn(data) : [];
   const names = columns.map(({ name }) => name);
   // A row is found again by its key, which the role must be able to read.
@@ -191,7 +201,7 @@ function Page({ session, headers, table, tables, target, view, setView, onRunAga
         {target.isList && (
           <Paging page={page} rows={rows} onPage={(next) => setView({ ...view, page: next })} />
         )}
-        <Exports {...{ session, headers, question, names, rows }} name={target.title} />
+        {!refusal && <Exports {...{ session, headers, question, names, rows }} name={target.title} />}
       </div>
       {masked.length > 0 && (
         <p>The role sees {masked.join(', ')} in some rows only. In others they are masked: null.</p>

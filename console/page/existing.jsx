@@ -11,6 +11,7 @@ export function Existing({ row, draft, existing, left, onChange }) {
   const isBare = Object.keys(withoutNames(row, draft.written)).length === 0;
   const fill = () => onChange({ written: existing.spec, left: existing.left, filled: existing });
   const mayFill = existing?.spec !== undefined;
+  const keys = existing?.keys ?? [];
   // A form that has only names is filled by itself: nothing that was entered is lost.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each object that is found
   useEffect(() => {
@@ -19,11 +20,13 @@ export function Existing({ row, draft, existing, left, onChange }) {
   const isFilled = existing !== null && draft.filled?.names === existing.names;
   return (
     <div role="status">
-      {existing && (
+      {existing?.problem && (
+        <p className="problem">Whether this exists already is not known: {existing.problem}</p>
+      )}
+      {keys.length > 0 && (
         <p>
           {isFilled ? 'Filled from what the engine has: ' : 'The engine has this already: '}
-          {namesOf(existing.keys)}.{' '}
-          {existing.owners.length > 0 && `It belongs to ${existing.owners.join(', ')}. `}
+          {namesOf(keys)}. {existing.owners.length > 0 && `It belongs to ${existing.owners.join(', ')}. `}
           {mayFill && !isFilled && (
             <button type="button" onClick={fill}>
               Fill the form from it
@@ -31,6 +34,11 @@ export function Existing({ row, draft, existing, left, onChange }) {
           )}
         </p>
       )}
+      {existing?.notes?.map((note) => (
+        <p key={note} className="warning">
+          {note}.
+        </p>
+      ))}
       {left.length > 0 && (
         <p className="warning">
           Left out, because it may be a secret or cannot be read: {left.join(', ')}.{' '}

@@ -68,17 +68,17 @@ function Field({ field, sql, plan }) {
     <>
       {field && <h3>{field}</h3>}
       {sql === null && <p>No statement.</p>}
-      {plan && <Text label="Plan" text={plan.join('\n')} />}
+      {plan && <Text label="Plan" text={plan.join('\n')} isAligned />}
       {sql && <Text label="SQL" text={sql} />}
     </>
   );
 }
 
-function Text({ label, text }) {
+function Text({ label, text, isAligned }) {
   return (
     <>
       <h4>{label}</h4>
-      <Scrolling label={label} text={text} />
+      <Scrolling label={label} text={text} isAligned={isAligned} />
     </>
   );
 }

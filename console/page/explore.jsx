@@ -14,6 +14,7 @@ import { COLLECTION_PANE } from './collection-pane.jsx';
 import { useFocusAfterDialogs } from './dialogs.js';
 import { DOCS_PANE } from './docs-pane.jsx';
 import { ExploreContext } from './editor.js';
+import { useEditorKeys } from './editor-keys.js';
 import { useEditorStart } from './editor-start.js';
 import { exampleFor, warningFor } from './example.js';
 import { EXPLAIN_PANE } from './explain.jsx';
@@ -79,6 +80,7 @@ export function Explore({ session, onSignOut }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the schema is that of the role before
   useEffect(() => setSchema(null), [lastHeaders]);
   useFocusAfterDialogs();
+  useEditorKeys();
   const shared = useMemo(
     () => ({ session, viewAs, runs, docs: { visited, setVisited } }),
     [session, viewAs, runs, visited],

@@ -1,4 +1,5 @@
-/** The problem of an inconsistent object, and what to do. Pure. In: an object of `list_objects`. Out: sentences. */
+/** The problem of an inconsistent object, and what to do. What does not do what it declares has a reason that says it. Pure. In: an object of
+ *  `list_objects`. Out: sentences. */
 
 /** Returns the reason of the engine without its first words, which the heading has. */
 export function reasonOf({ reason }) {
@@ -6,7 +7,8 @@ export function reasonOf({ reason }) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-export function adviceFor({ key, away, served, nearest, path, more = [] }) {
+export function adviceFor({ key, away, served, nearest, path, isConsistent, more = [] }) {
+  if (isConsistent) return [];
   const sentences = [
     away &&
       'The engine tries again by itself. Check the address, the network and the credentials if it stays so.',

@@ -45,7 +45,7 @@ export function Diagram({ center, index, addressOf, onOpen }) {
               node={node}
               object={index.byKey.get(node.key)}
               isCenter={node.key === center}
-              isInconsistent={index.inconsistentKeys.has(node.key)}
+              state={index.stateOf(node.key)}
               more={node.key === center || expanded.has(node.key) ? 0 : hidden.get(node.key)}
               onExpand={() => expand(node.key)}
               {...{ addressOf, onOpen }}
@@ -121,14 +121,10 @@ function Marks() {
   );
 }
 
-function Node({ node, object, isCenter, isInconsistent, more, onExpand, addressOf, onOpen }) {
+function Node({ node, object, isCenter, state, more, onExpand, addressOf, onOpen }) {
   const [left, top] = [node.x - NODE.width / 2, node.y - NODE.height / 2];
-  const detail = [
-    object.type,
-    object.columns && `${object.columns} columns`,
-    isInconsistent && 'inconsistent',
-  ];
-  const kinds = ['node', isCenter && 'center', isInconsistent && 'bad', object.kind].filter(Boolean);
+  const detail = [object.type, object.columns && `${object.columns} columns`, state];
+  const kinds = ['node', isCenter && 'center', state && 'bad', object.kind].filter(Boolean);
   return (
     <g className={kinds.join(' ')}>
       <a

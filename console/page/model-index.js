@@ -28,7 +28,7 @@ const RELATIONSHIPS = [
   'remote_schema_relationship',
 ];
 
-export function indexOf({ objects, inconsistent_objects: inconsistent }) {
+export function indexOf({ objects, inconsistent_objects: inconsistent, not_enforced: notEnforced }) {
   const byKey = new Map(objects.map((object) => [object.key, { ...object, ...partsOf(object.key) }]));
   const edges = new Map();
   for (const object of byKey.values()) {
@@ -45,7 +45,8 @@ export function indexOf({ objects, inconsistent_objects: inconsistent }) {
   }
   const ownerOf = (key) => byKey.get(key)?.parent ?? ownerOfPermission(key);
   const problems = new Map();
-  for (const found of inconsistent) {
+  const unequal = notEnforced.map((found) => ({ ...found, isConsistent: true }));
+  for (const found of [...inconsistent, ...unequal]) {
     if (found.key === undefined) continue;
     add(problems, found.key, found);
     const owner = ownerOf(found.key);
@@ -55,8 +56,14 @@ export function indexOf({ objects, inconsistent_objects: inconsistent }) {
   return {
     byKey,
     inconsistent,
-    inconsistentKeys: new Set(problems.keys()),
-    /** Returns the inconsistencies of an object, and of those that are nested in it. */
+    /** Consistent objects that do not do what they declare. */
+    unequal,
+    /** Returns `inconsistent` or `not as declared`; undefined for an object that is neither, as those are that are nested in it. */
+    stateOf: (key) => {
+      const found = problems.get(key);
+      return found && (found.every(({ isConsistent }) => isConsistent) ? 'not as declared' : 'inconsistent');
+    },
+    /** Returns what is wrong with an object, and with those that are nested in it. */
     problemsOf: (key) => problems.get(key) ?? [],
     /** Returns the key of the object that an object is nested in; undefined for none. */
     ownerOf,
@@ -109,12 +116,12 @@ function decoded(segment) {
 }
 
 /** Returns the rows of the list: the title of each group, then its objects, those whose name contains the text. */
-export function rowsOf(index, { text, isInconsistentOnly }) {
+export function rowsOf(index, { text, isWithProblemOnly }) {
   const wanted = text.trim().toLowerCase();
   const groups = new Map([...Object.values(GROUPS), REST].map((title) => [title, []]));
   for (const object of index.byKey.values()) {
     if (object.parent && partsOf(object.parent).kind !== 'source') continue;
-    if (isInconsistentOnly && !index.inconsistentKeys.has(object.key)) continue;
+    if (isWithProblemOnly && !index.stateOf(object.key)) continue;
     if (wanted !== '' && !object.name.toLowerCase().includes(wanted)) continue;
     groups.get(GROUPS[object.is_enum ? 'enum' : object.kind] ?? REST).push(object);
   }

@@ -6,7 +6,7 @@ const ROW_HEIGHT = 30;
 /** The number of rows beyond the edges that are elements, so that scrolling shows no gaps. */
 const BEYOND = 12;
 
-export function ObjectList({ rows, current, inconsistentKeys, addressOf, onOpen }) {
+export function ObjectList({ rows, current, stateOf, addressOf, onOpen }) {
   const box = useRef(null);
   const { top, height } = useScrolling(box);
   const [active, setActive] = useState(-1);
@@ -54,7 +54,7 @@ export function ObjectList({ rows, current, inconsistentKeys, addressOf, onOpen 
                 title={row.name}
               >
                 {row.name}
-                {inconsistentKeys.has(row.key) && <span className="bad"> inconsistent</span>}
+                {stateOf(row.key) && <span className="bad"> {stateOf(row.key)}</span>}
               </a>
             ) : (
               <strong>

@@ -39,7 +39,7 @@ export function ObjectDetails({ session, index, objectKey, addressOf, onOpen }) 
           found={index.problemsOf(objectKey)}
           titleOf={(found) =>
             found.key === objectKey ? (
-              'Inconsistent'
+              STATES[found.isConsistent === true]
             ) : (
               <ProblemTitle {...{ found, index }} links={{ addressOf, onOpen }} />
             )
@@ -62,6 +62,8 @@ export function ObjectDetails({ session, index, objectKey, addressOf, onOpen }) 
     </article>
   );
 }
+
+const STATES = { true: 'Not as declared', false: 'Inconsistent' };
 
 export function ObjectLink({ index, objectKey, addressOf, onOpen }) {
   const { name } = index.byKey.get(objectKey) ?? partsOf(objectKey);

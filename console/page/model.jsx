@@ -33,7 +33,7 @@ export function Model({ session, onSignOut }) {
 function Objects({ session }) {
   const { answer, problem } = useAnswer(session, 'list_objects');
   const [key, open] = useKey();
-  const [filter, setFilter] = useState({ text: '', isInconsistentOnly: false });
+  const [filter, setFilter] = useState({ text: '', isWithProblemOnly: false });
   const index = useMemo(() => answer && indexOf(answer), [answer]);
   const rows = useMemo(() => (index ? rowsOf(index, filter) : []), [index, filter]);
   const links = { addressOf, onOpen: (event, next) => follow(event, () => open(next)) };
@@ -50,23 +50,21 @@ function Objects({ session }) {
               onChange={(event) => setFilter({ ...filter, text: event.target.value })}
             />
           </label>
-          {index?.inconsistent.length > 0 && (
+          {index && index.inconsistent.length + index.unequal.length > 0 && (
             <label className="check">
               <input
                 type="checkbox"
-                checked={filter.isInconsistentOnly}
-                onChange={(event) => setFilter({ ...filter, isInconsistentOnly: event.target.checked })}
+                checked={filter.isWithProblemOnly}
+                onChange={(event) => setFilter({ ...filter, isWithProblemOnly: event.target.checked })}
               />
-              Only inconsistent
+              Only with a problem
             </label>
           )}
         </form>
         <p role="status" className={problem ? 'problem' : undefined}>
           {problem || (index ? `${count} object${count === 1 ? '' : 's'}` : 'Loading…')}
         </p>
-        {index && (
-          <ObjectList rows={rows} current={key} inconsistentKeys={index.inconsistentKeys} {...links} />
-        )}
+        {index && <ObjectList rows={rows} current={key} stateOf={index.stateOf} {...links} />}
       </nav>
       <div className="object">
         {index && key !== '' && (
@@ -80,7 +78,7 @@ function Objects({ session }) {
 
 /** The contents of the page before an object is opened: what is inconsistent, and the tables with the most relationships. */
 function Overview({ index, links }) {
-  const { inconsistent, byKey, edgesOf } = index;
+  const { inconsistent, unequal, byKey, edgesOf } = index;
   const central = [...byKey.keys()]
     .map((key) => [key, edgesOf(key).length])
     .filter(([, count]) => count > 0)
@@ -98,13 +96,17 @@ function Overview({ index, links }) {
             {inconsistent.length === 1 ? 'One object is' : `${inconsistent.length} objects are`} inconsistent
             and not served.
           </p>
-          <Problems
-            found={inconsistent.slice(0, MOST_PROBLEMS)}
-            titleOf={(found) => <ProblemTitle found={found} index={index} links={links} />}
-          />
-          {inconsistent.length > MOST_PROBLEMS && (
-            <p>The first {MOST_PROBLEMS} are shown. The others are in the list, with “Only inconsistent”.</p>
-          )}
+          <FirstProblems all={inconsistent} index={index} links={links} />
+        </>
+      )}
+      {unequal.length > 0 && (
+        <>
+          <p>
+            {unequal.length === 1
+              ? 'One object does not do what it declares.'
+              : `${unequal.length} objects do not do what they declare.`}
+          </p>
+          <FirstProblems all={unequal} index={index} links={links} />
         </>
       )}
       {central.length > 0 && (
@@ -127,6 +129,20 @@ function Overview({ index, links }) {
 }
 
 const MOST_PROBLEMS = 100;
+
+function FirstProblems({ all, index, links }) {
+  return (
+    <>
+      <Problems
+        found={all.slice(0, MOST_PROBLEMS)}
+        titleOf={(found) => <ProblemTitle found={found} index={index} links={links} />}
+      />
+      {all.length > MOST_PROBLEMS && (
+        <p>The first {MOST_PROBLEMS} are shown. The others are in the list, with “Only with a problem”.</p>
+      )}
+    </>
+  );
+}
 
 function addressOf(key) {
   return new URL(`${START}/${key}`, ROOT).pathname;

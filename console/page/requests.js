@@ -8,7 +8,8 @@ import { PREFIX, ROOT } from './session.js';
 /** Receives an event `denial` when the engine refuses a request because of who sent it. */
 export const denials = new EventTarget();
 
-/** Resolves to the data of a query, which is the JSON text `question`, with the headers of `viewAs`. Rejects with the message of the engine. */
+/** Resolves to the data of a query, which is the JSON text `question`, with the headers of `viewAs`. Rejects with the message of the engine,
+ *  and `isOutdated`. */
 export async function queryData(viewAs, session, question, signal) {
   const { body } = await answerTo(
     '../v1/graphql',
@@ -21,8 +22,13 @@ export async function queryData(viewAs, session, question, signal) {
     readWithAllDigits,
   );
   if (denialIn(body) !== undefined) reportDenial();
-  if (body.errors || body.error) throw new Error(body.errors?.[0].message ?? body.error);
+  if (body.errors || body.error) throw failureOf(body);
   return body.data;
+}
+
+/** Returns the first error of an answer. It is outdated when the schema does not have what the page asks for, which it has read there before. */
+function failureOf({ errors: [{ message, extensions }] = [{}], error }) {
+  return Object.assign(new Error(message ?? error), { isOutdated: extensions?.code === 'validation-failed' });
 }
 
 /** Resolves to the statements and plans of the root fields of an operation, as the session of `user`. Rejects with the message of the engine. */

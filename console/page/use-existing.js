@@ -1,6 +1,6 @@
 /** The objects that a form names, where the engine has them, and the spec that declares them.
- *  In: `describe_object` for each key and the manifest of `get_ownership`, without secrets. Out: `{names, keys, owners, owner, spec, left}`, of which `owner` is the
- *  owner of the same kind; null while there is nothing.
+ *  In: `describe_object` for each key and the manifest of `get_ownership`, without secrets. Out: `{names, keys, owners, owner, spec, left,
+ *  notes}`, of which `owner` is the owner of the same kind and `notes` say what has no effect; `{problem}` when the engine does not say; null while there is nothing.
  *  Not here: the keys and the spec (resource.js), filling the form (existing.jsx). */
 import { useEffect, useState } from 'react';
 import { perform } from './requests.js';
@@ -17,8 +17,9 @@ export function useExisting(session, row, spec) {
     if (names === '') return;
     let isCurrent = true;
     const wait = setTimeout(async () => {
-      const answers = await Promise.all(names.split(' ').map((key) => described(session, key)));
-      const existing = await existingIn(session, row, answers.flat());
+      const existing = await existingOf(session, row, names.split(' ')).catch(({ message }) => ({
+        problem: message,
+      }));
       if (isCurrent) setFound({ names, ...existing });
     }, PAUSE_MS);
     return () => {
@@ -26,20 +27,16 @@ export function useExisting(session, row, spec) {
       clearTimeout(wait);
     };
   }, [session, row, names]);
-  return found?.names === names && found.keys.length > 0 ? found : null;
+  return found?.names === names && (found.problem || found.keys.length > 0) ? found : null;
 }
 
-/** Resolves to the object with those that are nested in it; to nothing when the engine has none. */
-async function described(session, key) {
-  try {
-    const answer = await perform(session, 'describe_object', { key, include_nested: true });
-    return 'definition' in answer ? [answer, ...answer.objects] : [];
-  } catch {
-    return [];
-  }
-}
-
-async function existingIn(session, row, objects) {
+async function existingOf(session, row, keys) {
+  const question = { include_nested: true, if_exists: true };
+  const answers = await Promise.all(
+    keys.map((key) => perform(session, 'describe_object', { key, ...question })),
+  );
+  const found = answers.filter((answer) => 'definition' in answer);
+  const objects = found.flatMap((answer) => [answer, ...answer.objects]);
   const kinds = row.objects.map(({ kind }) => kind);
   const own = objects.filter(({ key }) => kinds.length === 0 || kinds.includes(key.split('/')[0]));
   const owners = [...new Set(own.flatMap(({ owner }) => owner ?? []))];
@@ -53,5 +50,6 @@ async function existingIn(session, row, objects) {
     owner,
     spec: kept,
     left,
+    notes: found.flatMap(({ not_enforced: notes }) => notes.map(({ name, reason }) => `${name}: ${reason}`)),
   };
 }

@@ -24,7 +24,8 @@ export function useQuery(session, headers, question) {
     const signal = AbortSignal.any([controller.signal, AbortSignal.timeout(MOST_MS)]);
     queryData(headers, session, question, signal).then(
       (data) => show({ data, tookMs: Math.round(performance.now() - startedAt) }),
-      ({ name, message }) => show({ problem: PROBLEMS[name] ?? message }),
+      ({ name, message, isOutdated }) =>
+        show({ problem: PROBLEMS[name] ?? (isOutdated ? OUTDATED(message) : message) }),
     );
   }, [session, headers, question]);
   useEffect(() => {
@@ -37,4 +38,6 @@ export function useQuery(session, headers, question) {
   return { ...(isCurrent ? state : { ...NOTHING, isRunning: question !== null }), cancel };
 }
 
+const OUTDATED = (message) =>
+  `The table, or what the role may read of it, has changed since the page read it (${message}). Run again to read it anew.`;
 const PROBLEMS = { AbortError: 'Cancelled.', TimeoutError: `Stopped after ${MOST_MS / 1000} seconds.` };

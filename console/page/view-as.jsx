@@ -21,8 +21,11 @@ export function useViewAs(session) {
   const first = roles?.find((each) => each !== ADMIN);
   // A role that the user has removed does not come back.
   const takesFirst = needsRole && first !== undefined && sessionStorage.getItem(KEYS.role) === null;
+  const [taken, setTaken] = useState(null);
   useEffect(() => {
-    if (takesFirst) keepRole(first);
+    if (!takesFirst) return;
+    keepRole(first);
+    setTaken(first);
   });
   const isMissing = needsRole && roles !== null && !takesFirst;
   const need = isMissing ? (first && CHOOSE) || NO_ROLE : '';
@@ -36,7 +39,11 @@ export function useViewAs(session) {
   const [lastHeaders, setLastHeaders] = useState(found.headers);
   if (found.headers && found.headers !== lastHeaders) setLastHeaders(found.headers);
   const isUnknown = found.headers && role !== '' && roles?.length > 0 && ![ADMIN, ...roles].includes(role);
-  const note = isUnknown ? `No permission names the role ${role}.` : '';
+  const isTaken = taken !== null && taken === role;
+  const note =
+    (isUnknown && `No permission names the role ${role}.`) ||
+    (isTaken && `With the console secret, operations run as a role. ${role} is the first.`) ||
+    '';
   return useMemo(
     () => ({ role, keepRole, variables, keepVariables, roles, note, lastHeaders, ...found }),
     [role, keepRole, variables, keepVariables, roles, note, lastHeaders, found],

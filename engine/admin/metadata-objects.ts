@@ -1,5 +1,5 @@
 /** `list_objects` and `describe_object`: the objects of the document without secrets, with what the engine knows about them: the columns of tables,
- *  where relationships lead, and why an object is inconsistent. They read the document, the model and the catalogs in memory, and run no
+ *  where relationships lead, and why an object is inconsistent or has no effect. They read the document, the model and the catalogs in memory, and run no
  *  statement.
  *  Not here: which members are secrets (metadata/schema/marks.ts), permissions (role-access.ts). Reference: docs/reference/behaviour/metadata-api.md. */
 import { fail } from '../errors/engine-error.ts';
@@ -8,6 +8,7 @@ import { type MetadataObject, nameOf, objectKey, objectsOf, parseKey } from '../
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationshipDefinition } from '../metadata/schema/relationship.ts';
 import { concealerOf, withoutSecrets } from '../metadata/without-secrets.ts';
+import type { Unenforced } from '../resolve/model/inconsistency.ts';
 import type { Model } from '../resolve/model/model.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
 import {
@@ -28,20 +29,26 @@ export const listObjects: Performer<'list_objects'> = async (work) => {
   const shown = [...objects.values()]
     .filter(({ kind }) => !kind.endsWith('_permission'))
     .map((object) => listed(object, work));
-  const body = { objects: shown, inconsistent_objects: inconsistenciesIn(work, objects) };
+  const body = {
+    objects: shown,
+    inconsistent_objects: inconsistenciesIn(work, objects),
+    not_enforced: withoutEffectIn(work, objects),
+  };
   return (published) => ({ resource_version: published.resourceVersion, ...body });
 };
 
-/** Raises `objectNotExists`. */
+/** Raises `objectNotExists`, unless the client only asks whether the object exists. */
 export const describeObject: Performer<'describe_object'> = async (
   work,
-  { key, include_nested: isWhole },
+  { key, include_nested: isWhole, if_exists: mayBeMissing },
 ) => {
   await work.addedInconsistencies();
   const objects = objectsIn(work);
   const object = objects.get(key);
   const inconsistencies = inconsistenciesIn(work, objects).filter((found) => found.key === key);
-  if (!object && inconsistencies.length === 0) return fail('objectNotExists', { key }, { path: ['key'] });
+  if (!object && inconsistencies.length === 0 && !mayBeMissing) {
+    return fail('objectNotExists', { key }, { path: ['key'] });
+  }
   const nested = [...objects.values()].filter(({ parent }) => parent === key);
   const owner = entryOf(work.catalogStates.operator, key)?.cr;
   const body = {
@@ -54,6 +61,7 @@ export const describeObject: Performer<'describe_object'> = async (
       ...(isWhole && { definition: withoutSecrets(each) }),
     })),
     inconsistent_objects: inconsistencies,
+    not_enforced: withoutEffectIn(work, objects).filter((found) => found.key === key),
   };
   return () => body;
 };
@@ -81,6 +89,14 @@ function inconsistenciesIn(work: UnitOfWork, objects: Objects): readonly Printed
     reason: objects.has(found.key!) ? conceal(found.reason) : DAMAGED,
     ...(found.more && { more: found.more.map((one) => ({ ...one, reason: conceal(one.reason) })) }),
   }));
+}
+
+/** Returns the objects that do not do what they declare, with reasons that contain no secret. */
+function withoutEffectIn(work: UnitOfWork, objects: Objects): readonly Unenforced[] {
+  const found = work.gateway.unenforced(work.metadata);
+  if (found.length === 0) return [];
+  const conceal = concealerOf(objects.values());
+  return found.map((each) => ({ ...each, reason: conceal(each.reason) }));
 }
 
 const DAMAGED = 'Inconsistent object: the stored definition cannot be read';

@@ -3,6 +3,7 @@
  *  In: the model and the permissions as they are written. Out: the answer as JSON.
  *  Not here: one row (explain-access/). Reference: docs/reference/behaviour/permissions.md. */
 import { textToWire } from '../metadata/header-prefix.ts';
+import { objectKey } from '../metadata/objects.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import { accessOf } from '../resolve/access.ts';
 import { type GrantScope, grantsOf, OPERATIONS, type Operation, type RoleGrant } from '../resolve/grant.ts';
@@ -23,6 +24,9 @@ export const getRoleAccess: Performer<'get_role_access'> = async (work, { role, 
   }));
   if (role === undefined) return () => ({ roles });
   const wire = (text: string) => textToWire(text, work.gateway.headerPrefix);
+  const withoutEffect = new Map(
+    work.gateway.unenforced(work.metadata).map(({ key, reason }) => [key, reason]),
+  );
   const tables = work.metadata.sources.flatMap((source) =>
     source.tables.flatMap((definition) => {
       const table = model.sources.get(source.name)?.tables.get(qualifiedKey(definition.table));
@@ -32,7 +36,12 @@ export const getRoleAccess: Performer<'get_role_access'> = async (work, { role, 
         operation,
         operationAccess(role, operation, scope, wire),
       ]);
-      return [{ source: source.name, table: definition.table, ...Object.fromEntries(access) }];
+      const { schema, name } = definition.table;
+      const reason = withoutEffect.get(objectKey('table', source.name, schema, name));
+      const notEnforced = reason !== undefined && { not_enforced: reason };
+      return [
+        { source: source.name, table: definition.table, ...notEnforced, ...Object.fromEntries(access) },
+      ];
     }),
   );
   return () => ({ role, roles, tables });

@@ -171,6 +171,34 @@ describe('on a database', () => {
   );
 });
 
+test('what has no effect is named with its reason, without being inconsistent', async () => {
+  await database.sql('create table "two words" (id int primary key); create table author (id int primary key)');
+  const configuration = { connection_info: { database_url: database.url } };
+  const tables = [{ table: named('two words') }, { table: named('author') }];
+  await replace({ version: 3, sources: [{ name: 'shop', kind: 'postgres', configuration, tables }] });
+  const key = 'table/shop/public/two%20words';
+  const found = { key, reason: expect.stringContaining('is not a valid GraphQL name') };
+  expect(await perform('list_objects')).toMatchObject({ inconsistent_objects: [], not_enforced: [found] });
+  expect(await perform('describe_object', { key })).toMatchObject({ not_enforced: [found] });
+  const author = await perform('describe_object', { key: 'table/shop/public/author' });
+  expect(author.not_enforced).toEqual([]);
+  const { tables: shown } = await perform('get_role_access', { role: 'admin' });
+  expect(shown.map(({ not_enforced: reason }: { not_enforced?: string }) => reason)).toEqual([
+    found.reason,
+    undefined,
+  ]);
+});
+
+test('whether an object exists can be asked without an error', async () => {
+  const question = { key: 'table/shop/public/none', if_exists: true };
+  expect(await perform('describe_object', question)).toEqual({
+    key: question.key,
+    objects: [],
+    inconsistent_objects: [],
+    not_enforced: [],
+  });
+});
+
 test.each(SECRETS.map((form, i) => [form('…'), i]))('secrets such as %s are in no answer', async (_, i) => {
   const { document, secrets } = plantedDocument(undefined, SECRETS[i as number]);
   const whole = document as { readonly sources: readonly object[] };

@@ -111,14 +111,14 @@ export const DOCUMENT_OPERATIONS = {
   ),
   list_objects: row(
     'read',
-    'Returns the key of every object except permissions, with what relationships and functions lead to, and the inconsistent objects with their reasons. No secrets. Runs no statement.',
+    'Returns the key of every object except permissions, with what relationships and functions lead to, and with their reasons the inconsistent objects and, in `not_enforced`, those that do not do what they declare. No secrets. Runs no statement.',
     {},
     { isForConsole: true },
   ),
   describe_object: row(
     'read',
-    'Returns the definition of an object without secrets, the objects nested in it, with `include_nested` their definitions, too, and for a table its columns, keys and names in GraphQL. Runs no statement.',
-    { key: Type.String(), include_nested: flag },
+    'Returns the definition of an object without secrets, the objects nested in it, with `include_nested` their definitions, too, and for a table its columns, keys and names in GraphQL. An object that does not exist is an error; with `if_exists` the answer has no `definition`. Runs no statement.',
+    { key: Type.String(), include_nested: flag, if_exists: flag },
     { isForConsole: true },
   ),
   get_field_usage: row(
