@@ -187,19 +187,29 @@ test('sources of unsupported kinds are kept by import and start, and exported wi
   expect(output.text).toContain('source legacy is left out: sources of the kind "mssql" are not supported');
 });
 
-test('import and start name a key that is left out, with its file and path', async () => {
+test('import and start name keys and files that are left out', async () => {
   await track('author');
   await exportCommand([folder, ...flags()]);
   const file = join(folder, AUTHOR);
   writeFileSync(file, `${readFileSync(file, 'utf8')}more: 1\n`);
-  const text = `${AUTHOR}: $.more: the key is unknown and is left out`;
+  const stray = AUTHOR.replace('author', 'stray');
+  writeFileSync(join(folder, stray), 'table: { schema: public, name: stray }\n');
+  // As in a mounted ConfigMap.
+  mkdirSync(join(folder, '..data'));
+  writeFileSync(join(folder, '..data/version.yaml'), 'version: 3\n');
+  const texts = [
+    `${AUTHOR}: $.more: the key is unknown and is left out`,
+    `${stray}: no other file includes it, so it is left out`,
+  ];
   expect(await importCommand([folder, ...flags()])).toBe(0);
-  expect(output.text).toContain(text);
+  expect(output.text.split('\n').filter((line) => line.endsWith('left out'))).toEqual(texts);
   const observe = vi.fn();
   const log = { observe, flush: () => {} };
   const other = await startTestEngine({ databaseUrl: database.url, metadataDir: folder, log });
-  const event = { kind: 'metadata key unknown', reason: text };
-  expect(observe).toHaveBeenCalledWith(expect.objectContaining({ kind: 'state', event }));
+  for (const reason of texts) {
+    const event = { kind: 'metadata key unknown', reason };
+    expect(observe).toHaveBeenCalledWith(expect.objectContaining({ kind: 'state', event }));
+  }
   await other.close();
 });
 

@@ -194,6 +194,59 @@ test('passed and failed tests are printed in each format, and the exit code is 1
   ]);
 });
 
+test('a test that cannot fail is named, since no role has what it names', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const refused = '{ error: { code: validation-failed } }';
+  writeTests(
+    ['no-cost', 'visitor', '{ product { cost } }', refused],
+    ['no-price', 'visitor', '{ product { pryce } }', refused],
+    ['no-filter', 'visitor', '{ product(where: { pryce: { _eq: 1 } }) { id } }', '{ error: {} }'],
+    ['no-argument', 'visitor', '{ product(wher: {}) { id } }', refused],
+    ['no-insert', 'visitor', NEW_MAKER, refused],
+  );
+  const { code, out } = await pergolaTest(['-f', folder, '-o', 'json']);
+  const { tests } = JSON.parse(out) as { tests: { name: string; notes?: readonly string[] }[] };
+  const because = 'The test cannot fail, because the administrator does not have it either:';
+  expect([code, Object.fromEntries(tests.map(({ name, notes }) => [name, notes]))]).toEqual([
+    0,
+    {
+      'no-cost': undefined,
+      'no-price': [`${because} Cannot query field "pryce" on type "product".`],
+      'no-filter': [
+        `${because} Expected value of type "product_bool_exp" not to include unknown field "pryce", found: { pryce: { _eq: 1 } }.`,
+      ],
+      'no-argument': [
+        `${because} Unknown argument "wher" on field "query_root.product". Did you mean "where"?`,
+      ],
+      'no-insert': undefined,
+    },
+  ]);
+  const text = await pergolaTest(['-f', folder, '--only', 'no-price']);
+  expect(text.out).toContain(`      ${because}`);
+  const tap = await pergolaTest(['-f', folder, '--only', 'no-price', '-o', 'tap']);
+  expect(tap.out).toContain(`ok 1 - no-price\n# ${because}`);
+  const junit = await pergolaTest(['-f', folder, '--only', 'no-price', '-o', 'junit']);
+  expect(junit.out).toContain(`<system-out>${because}`);
+});
+
+test('a rate of the folder refuses no test, and its other limits hold', { timeout: TIMEOUT_MS }, async () => {
+  const limits = 'rate: { global: { maxRequestsPerMinute: 1 } }, nodes: { global: 1 }';
+  writeFileSync(
+    join(folder, 'limits.yaml'),
+    `apiVersion: pergola.dev/v1alpha1\nkind: ApiLimits\nmetadata: { name: limits }\nspec: { ${limits} }\n`,
+  );
+  const three = '{ rows: [{ path: sale, count: 3 }] }';
+  const refused = '{ error: { code: node-limit-exceeded } }';
+  writeTests(
+    ['one', 'clerk', '{ sale { id } }', three],
+    ['two', 'clerk', '{ sale { id } }', three],
+    ['three', 'clerk', '{ sale { id } maker { id } }', refused],
+  );
+  const { code, out } = await pergolaTest(['-f', folder]);
+  expect([code, out]).toEqual([0, expect.stringContaining('3 tests passed.')]);
+});
+
 test('each test starts from the data of the files, whatever others have written', {
   timeout: TIMEOUT_MS,
 }, async () => {

@@ -15,6 +15,7 @@ import { mutate, survivorsIn } from './permission-tests/mutate.ts';
 import { FORMATS, isPassed, printNotes, type TestReport } from './permission-tests/report.ts';
 import { runTests, type TestBed } from './permission-tests/run-tests.ts';
 import { onTestBed, TestRunProblem } from './permission-tests/test-bed.ts';
+import { withNotes } from './permission-tests/unfailing.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
@@ -45,7 +46,7 @@ async function reportOn(
   tests: readonly PermissionTest[],
   { showsCoverage, mutates }: TestOptions,
 ): Promise<TestReport> {
-  const results = await runTests(bed, tests);
+  const results = await withNotes(bed, await runTests(bed, tests));
   if (!showsCoverage && !mutates) return { results };
   const api = await readApi(bed.engine, bed.databases.app);
   const coverage = showsCoverage ? { coverage: coverageOf(tests, api) } : {};

@@ -3,7 +3,7 @@
  *  Not here: what else may be lost (operator/kubernetes). */
 import { execFile } from 'node:child_process';
 import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
@@ -15,9 +15,9 @@ import { describeKube } from '../testing/kube.ts';
 const BINARIES = globSync('/usr/lib/postgresql/*/bin/pg_restore').toSorted().map(dirname).at(-1);
 const REASON = BINARIES === undefined ? ' (skipped: no Postgres with pg_restore is installed)' : '';
 const KEY = 'a-key-of-at-least-thirty-two-characters';
-const [SAVE = '', RESTORE = ''] = commandsOf('installing.md', 'Backup, and when something is lost')[0]!.split(
-  '\n\n',
-);
+const [FIRST = '', REHEARSAL = ''] = commandsOf('installing.md', 'Backup, and when something is lost');
+const [SAVE = '', RESTORE = ''] = FIRST.split('\n\n');
+const PERGOLA = `pergola() { exec ${process.execPath} ${resolve('bin/pergola.mjs')} "$@"; }; trap 'jobs -p | xargs -r kill' EXIT;`;
 
 await describeKube('the metadata database and its key', (kube) => {
   const folder = mkdtempSync('/var/tmp/pergola-backup-');
@@ -61,17 +61,24 @@ await describeKube('the metadata database and its key', (kube) => {
   };
 
   /** Runs commands of the guide. */
-  const follow = async (commands: string) => {
+  const follow = async (commands: string): Promise<string> => {
     const binaries = await kubeBinaries();
     if ('missing' in binaries) throw new Error(binaries.missing);
-    await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
-      cwd: folder,
-      env: {
-        PATH: `${BINARIES}:${binaries.folder}:${process.env['PATH']}`,
-        KUBECONFIG: kube().kubeconfig,
-        METADATA_URL: postgres!.url,
+    const { stdout } = await promisify(execFile)(
+      'bash',
+      ['-euo', 'pipefail', '-c', `${PERGOLA} ${commands}`],
+      {
+        cwd: folder,
+        env: {
+          PATH: `${BINARIES}:${binaries.folder}:${process.env['PATH']}`,
+          KUBECONFIG: kube().kubeconfig,
+          METADATA_URL: postgres!.url,
+          DATABASE_URL: postgres!.url,
+          EMPTY_URL: postgres!.url.replace(/[^/]*$/, 'rehearsal'),
+        },
       },
-    });
+    );
+    return stdout;
   };
 
   test.skipIf(REASON !== '')(`are restored by the commands of the guide${REASON}`, async () => {
@@ -93,6 +100,15 @@ await describeKube('the metadata database and its key', (kube) => {
     const before = (await admin('export_metadata', {})).body;
 
     await follow(SAVE);
+    await follow('psql "$METADATA_URL" -qc "create database rehearsal"');
+    const whole = '{"is_consistent":true,"inconsistent_objects":[]}';
+    expect(await follow(REHEARSAL)).toBe(whole);
+    await follow('psql "$METADATA_URL" -qc "drop database rehearsal" -qc "create database rehearsal"');
+    expect(
+      await follow(
+        `cp values-key kept; echo ${'x'.repeat(40)} > values-key; ${REHEARSAL}; cp kept values-key`,
+      ),
+    ).toContain('archive');
     // The disaster: the metadata database without its schema, a cluster without the key.
     await engine!.close();
     await follow(

@@ -1,14 +1,12 @@
 /** The metadata that `pergola compat` judges, as it was written: of a metadata directory, or of a running engine.
  *  Out: the document without any parsing, so that nothing of it is dropped before it is judged, and what of a directory is not in it.
  *  Not here: judging (judge.ts), reading the files (engine/store/directory.ts). */
-import { readdirSync } from 'node:fs';
-import { join, relative } from 'node:path';
 import { load } from 'js-yaml';
 import type { PathStep } from '../../engine/errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../../engine/json/value.ts';
 import { printPath, YAML_SCHEMA } from '../../engine/metadata/index.ts';
 import { upgrade } from '../../engine/metadata/parse.ts';
-import { readRawDirectory } from '../../engine/store/directory.ts';
+import { readRawDirectory, unreadFiles } from '../../engine/store/directory.ts';
 import type { EngineAddress } from '../../operator/engine/address.ts';
 import { UnexpectedAnswer } from '../../operator/engine/answers.ts';
 import { operation, perform } from '../../operator/engine/request.ts';
@@ -27,16 +25,13 @@ export type GivenDocument = {
 /** Returns the document of a directory. Raises DirectoryError. */
 export function documentOfFolder(folder: string): GivenDocument {
   const { document, files, unknownBeside, positionOf } = readRawDirectory(folder);
-  const all = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
   const isOlder = !('sources' in document);
   return {
     document: upgrade(document) as JsonRecord,
     // The paths of an older document are not those of its files.
     positionOf: isOlder ? printPath : positionOf,
     unknownBeside,
-    unread: all.filter((file) => !files.has(file)).toSorted(),
+    unread: unreadFiles(folder, files),
   };
 }
 

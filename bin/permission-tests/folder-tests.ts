@@ -77,10 +77,22 @@ export function scratchSource(source: FolderSource, databaseUrl: string): CrSour
       const snapshot = await source.snapshot();
       const resources = snapshot.resources
         .filter((cr) => !isLeftOut(cr))
-        .map((cr) => (cr.kind === 'Source' ? onScratch(cr, databaseUrl) : cr));
+        .map((cr) => FORMS[cr.kind]?.(cr, databaseUrl) ?? cr);
       return { ...snapshot, resources };
     },
   };
+}
+
+/** The kinds that tests apply in another form. */
+const FORMS: Readonly<Record<string, (cr: CustomResource, databaseUrl: string) => CustomResource>> = {
+  Source: onScratch,
+  ApiLimits: withoutRate,
+};
+
+/** Returns limits that do not depend on how many tests run: a request that a rate refuses tests nothing. */
+function withoutRate(cr: CustomResource): CustomResource {
+  const { rate: _, ...spec } = cr.spec;
+  return { ...cr, spec };
 }
 
 /** Returns a Source of the scratch database. It adopts the source `default`, which the engine has from its start. */

@@ -42,12 +42,12 @@ function extrasOf({ coverage, mutations }: TestReport): string {
 function textReport({ results, ...rest }: TestReport): string {
   const width = Math.max(0, ...results.map(({ test }) => test.name.length));
   const lines = results.flatMap((result) => {
-    const { test, differences } = result;
+    const { test, differences, notes = [] } = result;
     const sign = isPassed(result) ? paint('green', 'ok  ') : paint('red', 'FAIL');
     const position = paint('dim', test.position);
     return [
       `${sign}  ${test.name.padEnd(width)}  ${position}`,
-      ...differences.map((text) => `      ${text}`),
+      ...[...differences, ...notes].map((text) => `      ${text}`),
     ];
   });
   return [...lines, paint('bold', countsOf(results)), extrasOf({ results, ...rest })].join('\n');
@@ -67,6 +67,7 @@ function jsonReport({ results, coverage, mutations }: TestReport): string {
     passed: isPassed(result),
     differences: result.differences,
     durationMs: Math.round(result.durationMs),
+    ...(result.notes ? { notes: result.notes } : {}),
   }));
   const passed = results.filter(isPassed).length;
   const report = {
@@ -84,8 +85,9 @@ function junitReport({ results }: TestReport): string {
   const failed = results.filter((result) => !isPassed(result)).length;
   const total = results.reduce((sum, { durationMs }) => sum + durationMs, 0);
   const cases = results.map((result) => {
-    const { test, differences, durationMs } = result;
+    const { test, differences, durationMs, notes } = result;
     const open = `    <testcase name="${xml(test.name)}" classname="${xml(test.spec.role)}" file="${xml(test.position)}" time="${seconds(durationMs)}"`;
+    if (notes) return `${open}><system-out>${xml(notes.join('\n'))}</system-out></testcase>`;
     if (isPassed(result)) return `${open}/>`;
     const [first = ''] = differences;
     const failure = `      <failure message="${xml(first)}">${xml(differences.join('\n'))}</failure>`;
@@ -125,7 +127,8 @@ function xml(text: string): string {
 function tapReport({ results }: TestReport): string {
   const lines = results.flatMap((result, i) => {
     const description = `${i + 1} - ${result.test.name.replaceAll('#', '\\#')}`;
-    if (isPassed(result)) return [`ok ${description}`];
+    const notes = (result.notes ?? []).map((note) => `# ${note.replaceAll('\n', ' ')}`);
+    if (isPassed(result)) return [`ok ${description}`, ...notes];
     return [
       `not ok ${description}`,
       '  ---',

@@ -14,6 +14,8 @@ export type TestResult = {
   /** Empty when the test passed. */
   readonly differences: readonly string[];
   readonly durationMs: number;
+  /** What is wrong with a test that passed (unfailing.ts). */
+  readonly notes?: readonly string[];
 };
 
 export type TestBed = {

@@ -269,3 +269,7 @@ test('no alias of a secret option can be sent to an external service', () => {
   expect(names.length).toBeGreaterThan(18);
   expect(names.filter((name) => !isReserved(name))).toEqual([]);
 });
+
+test('a flag that ends like the unknown one is meant, when there is one', () => {
+  expect(() => loadOptions(['--port', '8081'], {})).toThrow('did you mean --server-port?');
+});

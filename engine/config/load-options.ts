@@ -141,7 +141,9 @@ function splitAtEquals(argument: string): readonly [string, string | undefined] 
 function unknown(argument: string): string {
   if (!argument.startsWith('-')) return 'there is a value that belongs to no flag';
   const [name] = splitAtEquals(argument);
-  const suggestion = nearest(name, FLAGS);
+  // Such as --port: pergola up has that, and pergola serve --server-port.
+  const ofThisName = FLAGS.filter((flag) => flag.endsWith(`-${name}`));
+  const suggestion = ofThisName.length === 1 ? ofThisName[0] : nearest(name, FLAGS);
   return `there is no flag --${name}${suggestion ? `; did you mean --${suggestion}?` : ''}`;
 }
 

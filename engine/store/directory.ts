@@ -1,9 +1,9 @@
 /** Reads and writes metadata directories on disk. Writing replaces the previous document: files that only the previous document
  *  consisted of are deleted, and all other files in the folder are kept.
  *  Not here: the content of the files (metadata/directory.ts, metadata/read-directory.ts). */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { toDirectory, VERSION_FILE } from '../metadata/directory.ts';
 import {
   DirectoryError,
@@ -13,11 +13,21 @@ import {
 } from '../metadata/read-directory.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 
-/** Returns the document in the folder, and reports the keys that are left out of it. Raises DirectoryError. */
+/** Returns the document in the folder, and reports the keys and files that are left out of it. Raises DirectoryError. */
 export function readDirectory(folder: string, warn: (text: string) => void = () => {}): Metadata {
-  const { metadata, unknown } = contentOf(folder);
+  const { metadata, unknown, files } = contentOf(folder);
   for (const position of unknown) warn(unknownKeyText(position));
+  for (const file of unreadFiles(folder, files)) warn(`${file}: no other file includes it, so it is left out`);
   return metadata;
+}
+
+/** Returns the files of the folder that are no part of its document, without hidden ones: a mounted ConfigMap has every file in a hidden folder, too. */
+export function unreadFiles(folder: string, read: ReadonlySet<string>): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+    .filter((file) => !read.has(file) && !file.split(sep).some((part) => part.startsWith('.')))
+    .toSorted();
 }
 
 /** Returns a sentence about a key that the model does not have. */

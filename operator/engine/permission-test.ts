@@ -1,5 +1,5 @@
 /** Sends the request of a PermissionTest to an engine, with the admin secret, the role and the session variables as headers.
- *  Out: the response. Throws EngineProblem when no GraphQL response comes back.
+ *  Out: the response. Throws EngineProblem when no GraphQL response comes back, and when the rate of the role refuses the request.
  *  Not here: the comparison with the expectation (../permission-tests/expectation.ts). */
 import { isRecord, parseJson } from '@pergola/engine/metadata';
 import { EngineProblem } from '../ports/engine-problem.ts';
@@ -22,6 +22,9 @@ export async function sendTest(address: EngineAddress, request: TestRequest): Pr
     throw new EngineProblem('unreachable', `the engine sent no GraphQL response (${status})`);
   }
   const errors = Array.isArray(body['errors']) ? body['errors'].map(errorOf) : [];
+  // Clients of the role use the same rate, so such an answer says nothing about permissions.
+  const refusal = errors.find(({ code }) => code === 'rate-limit-exceeded');
+  if (refusal) throw new EngineProblem('unreachable', refusal.message);
   return { data: body['data'] ?? null, errors };
 }
 

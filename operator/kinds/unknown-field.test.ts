@@ -33,3 +33,12 @@ test.each([
     ),
   ]);
 });
+
+test('a part with few fields has them listed, beside another place with that name', () => {
+  const spec = { table: 'note', webhook: { url: 'http://hooks.example.com' } };
+  expect(problemsOf(kindOf('EventTrigger')!, spec)).toContainEqual(
+    expect.stringMatching(
+      /^spec\.webhook\.url is not a field; there are value, .*; spec\.requestTransform\.url is$/,
+    ),
+  );
+});

@@ -7,6 +7,13 @@ const SAME = [
   [/\bn ?\+ ?1\b/g, 'nplusone'],
   [/\bsoft[- ](delete[sd]?|deletion)\b/g, 'softdelete'],
   [/\b(multiple|several|many) databases\b/g, 'severaldatabases'],
+  [/\b(multiple|more|high)[- ](replicas|availability)\b/g, 'replicas'],
+  [/\b(log ?in|login|sign[- ]?in|single sign-on|sso)\b/g, 'signingin'],
+  [/\bsigning in\b/g, 'signingin'],
+  [/\b(disaster( recovery)?|backups?|restore)\b/g, 'backup'],
+  [/\b(uninstall|removing|remove)\b/g, 'remove'],
+  [/\b(machine size|size of the machine|how large|how much memory|how many cores|capacity|sizing)\b/g, 'sizing'],
+  [/\b(docker|docker[- ]compose|containers?)\b/g, 'container'],
   [/\b(pagination|paging|pages? through)\b/g, 'pagination'],
 ];
 
