@@ -22,6 +22,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'coming-from-hasura.md': COMMANDS,
   'comparison.md': PROSE,
   'concepts.md': PROSE,
+  'console.md': COMMANDS,
   'databases.md': PROSE,
   'existing-database.md': COMMANDS,
   'first-api.md': 'a first example; the operation is in permissions.md',
