@@ -124,6 +124,22 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
     },
   );
 
+  test('a token may be pasted with what a header has in front of it', async () => {
+    await open();
+    await signInWith('Token (JWT)', `Authorization: Bearer ${await tokenOf('admin', 60)}`);
+    await page.until(IS_EDITOR);
+    await press(page, 'Sign out');
+    await page.until(FIELD);
+  });
+
+  test('the first screen sends no request that is refused', async () => {
+    await open();
+    const sent = await page.evaluate<readonly string[]>(
+      `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)`,
+    );
+    expect(sent.filter((path) => path.startsWith('/v1'))).toEqual([]);
+  });
+
   test.each([
     ['Admin secret', 'wrong', 'The engine does not accept this admin secret.'],
     ['Admin secret', 'żółw', 'The engine does not accept this admin secret.'],

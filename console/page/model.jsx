@@ -93,8 +93,8 @@ function Overview({ index, links }) {
       ) : (
         <>
           <p>
-            {inconsistent.length === 1 ? 'One object is' : `${inconsistent.length} objects are`} inconsistent
-            and not served.
+            {inconsistent.length === 1 ? 'One object is' : `${inconsistent.length} objects are`} inconsistent{' '}
+            {servedText(inconsistent)}
           </p>
           <FirstProblems all={inconsistent} index={index} links={links} />
         </>
@@ -129,6 +129,14 @@ function Overview({ index, links }) {
 }
 
 const MOST_PROBLEMS = 100;
+
+/** Returns the end of the sentence: how much of what is inconsistent is served. */
+function servedText(inconsistent) {
+  const served = inconsistent.filter((found) => found.served).length;
+  if (served === 0) return 'and not served.';
+  if (served === inconsistent.length) return 'and served without the part that is wrong.';
+  return `and not served, but for ${served}, served without the part that is wrong.`;
+}
 
 function FirstProblems({ all, index, links }) {
   return (

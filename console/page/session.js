@@ -18,6 +18,9 @@ export const UNAUTHORIZED_ROLE = document.querySelector('meta[name=unauthorized-
 /** True when nothing on the pages may change anything. */
 export const IS_READ_ONLY = document.querySelector('meta[name=console-mode]').content !== 'edit';
 
+/** True when a request without credentials cannot be an administrator's, so that nothing has to be asked before somebody signs in. */
+export const KNOWS_NOBODY = document.querySelector('meta[name=knows-nobody]').content === 'true';
+
 /** The address of a form that creates a file, with `{name}` and `{text}`; empty when the engine has none. */
 export const NEW_FILE_URL = document.querySelector('meta[name=new-file-url]').content;
 

@@ -12,7 +12,7 @@ export function SignIn({ tried, problem, onSignIn, onRetry, onWithout }) {
   const submit = (event) => {
     event.preventDefault();
     if (secret.trim() === '') onRetry();
-    else onSignIn({ kind, secret: secret.trim() });
+    else onSignIn({ kind, secret: secretIn(kind, secret) });
   };
   return (
     <main>
@@ -68,3 +68,8 @@ const ALLOWS = {
   console: 'Shows what each role may do, runs queries as any role, and changes nothing.',
   token: 'Shows what your role may do, until the token expires.',
 };
+
+/** Returns what was entered without what a copied header has in front of a token. */
+function secretIn(kind, text) {
+  return kind === 'token' ? text.trim().replace(/^(authorization:\s*)?bearer\s+/i, '') : text.trim();
+}

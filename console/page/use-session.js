@@ -14,6 +14,7 @@ import {
   WITHOUT,
 } from './credentials.js';
 import { accessOf, denials, NO_ANSWER } from './requests.js';
+import { KNOWS_NOBODY, keptHeaders } from './session.js';
 
 /** How often a token is checked again that says that it has expired and is still accepted. */
 const CHECK_AGAIN_MS = 10_000;
@@ -29,7 +30,7 @@ export function useSession() {
   }, []);
   const check = useCallback(async () => {
     const before = current.current;
-    const found = await accessOf(before);
+    const found = isKnown(before) ? {} : await accessOf(before);
     // Whoever has signed in or out meanwhile is checked separately.
     if (current.current.kind !== before.kind || current.current.secret !== before.secret) return;
     const next = after(current.current, found);
@@ -47,6 +48,11 @@ export function useSession() {
   }, [check]);
   useCheckAtExpiry(session, check);
   return { session, signIn, check, goOn: () => signIn(WITHOUT), signOut };
+}
+
+/** Returns true when the engine need not be asked: the user has not signed in, and has written no credentials into the editor. */
+function isKnown({ kind }) {
+  return KNOWS_NOBODY && kind === 'none' && Object.keys(keptHeaders()).length === 0;
 }
 
 /** Returns the session after a check; the same when nothing has changed. */

@@ -5,6 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isSecretSet } from '../auth/accepted-secrets.ts';
+import { jwtSecretsOf } from '../auth/authenticate.ts';
+import type { Options } from '../config/options.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import type { HttpContext } from './context.ts';
 
@@ -43,6 +46,7 @@ export function consoleRoutes(app: FastifyInstance, context: HttpContext): void 
     'unauthorized-role': unauthorizedRole,
     'console-mode': consoleMode,
     'new-file-url': consoleNewFileUrl,
+    'knows-nobody': String(knowsNobody(context.options)),
   };
   // Relative, for proxies that add a prefix. Browsers keep the part after `#`, which signs in.
   for (const path of ['/', '/console']) app.get(path, async (_, reply) => reply.redirect('console/'));
@@ -79,6 +83,12 @@ export function consoleRoutes(app: FastifyInstance, context: HttpContext): void 
 /** Reads a built file; undefined if there is none. */
 function readBuilt(file: string): Promise<Buffer | undefined> {
   return readFile(new URL(file, BUILT)).catch(() => undefined);
+}
+
+/** Returns true when no request without headers of credentials is an administrator's: a hook and a token may be in cookies, which the page cannot see. */
+function knowsNobody(options: Options): boolean {
+  const hasTokenCookies = jwtSecretsOf(options).some(({ location }) => location.kind === 'cookie');
+  return isSecretSet(options) && options.authHook === undefined && !hasTokenCookies;
 }
 
 /** Returns the page with the settings of this engine in place of the contents that its meta elements have. */
