@@ -10,7 +10,7 @@ export function CellSummary({ cell, isAdmin }) {
   if (isAdmin) return <span className="yes">everything</span>;
   const parts = [
     cell.columns && counted(cell.columns.length, 'column'),
-    cell.grants.every(({ permission }) => isUnlimited(permission)) ? 'every row' : 'some rows',
+    cell.every_row ? 'every row' : 'some rows',
     cell.backend_only && 'backend only',
     cell.masked_columns?.length > 0 && `${cell.masked_columns.length} masked`,
   ];
@@ -46,7 +46,6 @@ function OperationDetails({ cell, role }) {
   const facts = [
     ['Columns', cell.columns?.join(', ')],
     ['Null in some rows', cell.masked_columns?.join(', ')],
-    ['Set by the engine', cell.presets?.join(', ')],
     ['Computed fields', cell.computed_fields?.join(', ')],
     ['Rows at most', cell.limit],
     ['Aggregations', cell.allow_aggregations && 'yes'],
@@ -80,11 +79,13 @@ function TestLines({ tests }) {
 function Grant({ grant: { role, permission, is_consistent }, isInherited }) {
   const from = isInherited ? ` (from ${role})` : '';
   if (!is_consistent) return <Fact name={`Without effect${from}`} text="The permission is inconsistent." />;
-  const { filter, check } = permission;
+  const { filter, check, set = {} } = permission;
+  const presets = Object.entries(set).map(([column, value]) => `${column} = ${value}`);
   return (
     <>
       {filter !== undefined && <Fact name={`Rows${from}`} text={inWords(filter)} />}
       {check && <Fact name={`Written rows must satisfy${from}`} text={inWords(check)} />}
+      {presets.length > 0 && <Fact name={`Set by the engine${from}`} text={presets.join(', ')} />}
     </>
   );
 }
@@ -96,10 +97,6 @@ function Fact({ name, text }) {
       <dd>{text}</dd>
     </div>
   );
-}
-
-function isUnlimited({ filter = {}, check }) {
-  return [filter, check ?? {}].every((condition) => inWords(condition) === 'every row');
 }
 
 function counted(count, word) {

@@ -15,7 +15,7 @@ const READ_ONLY =
 
 /** Returns a fetcher of GraphiQL that sends operations with the headers of `viewAs`. `onProblem` receives why the engine refused the
  *  credentials, empty when it did not. `refusal` returns why no operation of the user is sent, empty when they are. `onRun` receives
- *  `{question, headers}` of such an operation, then the same with `tookMs` or the number of `batches`; null when it was not sent. */
+ *  `{question, headers}` of such an operation, then the same with `tookMs`, `isStopped` or the number of `batches`; null when it was not sent. */
 export function fetcherFor(viewAs, session, { onProblem, onRun, refusal }) {
   return async (given, options = {}) => {
     const { question, kind, isStream, problem } = operationOf(given);
@@ -34,32 +34,39 @@ export function fetcherFor(viewAs, session, { onProblem, onRun, refusal }) {
     const refused = problem ?? (kind === 'mutation' && IS_READ_ONLY ? READ_ONLY : refusal());
     onRun(refused ? null : { question, headers });
     if (refused) return failure(refused);
-    if (kind !== 'subscription') return once(request, (tookMs) => onRun({ question, headers, tookMs }));
+    if (kind !== 'subscription') return once(request, (end) => onRun({ question, headers, ...end }));
     const results = subscribe(question, headers, reportDenial);
     if (!isStream) return withLastResult(results);
     return withEarlierBatches(results, (batches) => onRun({ question, headers, batches }));
   };
 }
 
-/** Returns an observable of one answer, and its time in milliseconds. Ending it cancels the request: the engine cancels the statement of a client that
+/** Returns an observable of one answer; `onEnd` receives its time in milliseconds, or that it was stopped. Ending it cancels the request: the engine cancels the statement of a client that
  *  hangs up. */
-function once(request, onTime) {
+function once(request, onEnd) {
   return {
     subscribe: (observer) => {
       const controller = new AbortController();
       const startedAt = performance.now();
+      let isAnswered = false;
       const answer = request(readWithAllDigits, controller.signal).then((body) => {
-        if (!controller.signal.aborted) onTime(Math.round((performance.now() - startedAt) * 10) / 10);
+        if (!controller.signal.aborted)
+          onEnd({ tookMs: Math.round((performance.now() - startedAt) * 10) / 10 });
         return body;
       });
       answer
         .catch(({ message }) => failure(message))
         .then((body) => {
           if (controller.signal.aborted) return;
+          isAnswered = true;
           observer.next(body);
           observer.complete();
         });
-      return { unsubscribe: () => controller.abort() };
+      const unsubscribe = () => {
+        if (!isAnswered && !controller.signal.aborted) onEnd({ isStopped: true });
+        controller.abort();
+      };
+      return { unsubscribe };
     },
   };
 }

@@ -49,6 +49,7 @@ export function RunNote() {
           {viewAs.problem ? '.' : ' for the current role and headers.'}
         </p>
       )}
+      {run?.isStopped && <p>Stopped before the answer came.</p>}
       {hasResult && run?.batches > 1 && <p>{batchesText(run.batches)}</p>}
     </div>
   );

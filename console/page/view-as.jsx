@@ -14,7 +14,7 @@ const CHOOSE = 'Choose a role: with the console secret, operations run as a role
 /** Returns `{role, variables, roles, headers, lastHeaders, problem, problems, note}` and what changes them. `headers` is null while a field is wrong, and
  *  `lastHeaders` are those before; `problems` are those of each field, and `note` is about a role that can be sent. */
 export function useViewAs(session) {
-  const [role, keepRole] = useRole(session);
+  const [role, keepRole] = useRole();
   const [variables, keepVariables] = useKept(KEYS.variables);
   const roles = useRoles(session, role);
   const needsRole = lacksRole(session, role);
@@ -39,6 +39,10 @@ export function useViewAs(session) {
   const [lastHeaders, setLastHeaders] = useState(found.headers);
   if (found.headers && found.headers !== lastHeaders) setLastHeaders(found.headers);
   const isUnknown = found.headers && role !== '' && roles?.length > 0 && ![ADMIN, ...roles].includes(role);
+  const chooseRole = (next) => {
+    setTaken(null);
+    keepRole(next);
+  };
   const isTaken = taken !== null && taken === role;
   const note =
     (isUnknown && `No permission names the role ${role}.`) ||
@@ -51,13 +55,12 @@ export function useViewAs(session) {
 }
 
 /** Returns the role and its setter, which changes the address, too. */
-function useRole(session) {
+function useRole() {
   useState(() => {
     const named = roleInAddress();
     if (named !== null) sessionStorage.setItem(KEYS.role, named);
   });
-  const isValid = (next) => problemOf(next, '') === '' && !lacksRole(session, next);
-  const [role, keepRole] = useKept(KEYS.role, isValid);
+  const [role, keepRole] = useKept(KEYS.role, (next) => problemOf(next, '') === '');
   useEffect(() => {
     // A role that cannot be sent is not kept.
     const kept = sessionStorage.getItem(KEYS.role) ?? '';

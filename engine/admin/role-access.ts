@@ -5,15 +5,21 @@
 import { textToWire } from '../metadata/header-prefix.ts';
 import { objectKey } from '../metadata/objects.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
+import { withoutSecrets } from '../metadata/without-secrets.ts';
 import { accessOf } from '../resolve/access.ts';
 import { type GrantScope, grantsOf, OPERATIONS, type Operation, type RoleGrant } from '../resolve/grant.ts';
 import type { SelectAccess, TableAccess } from '../resolve/model/access.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
+import { TRUE } from '../resolve/predicate.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import { withoutPermission } from '../why/grants.ts';
 import type { Performer } from './request.ts';
 
-export const getRoleAccess: Performer<'get_role_access'> = async (work, { role, type }) => {
+export const getRoleAccess: Performer<'get_role_access'> = async (
+  work,
+  { role, type },
+  { caller: { session } },
+) => {
   await work.addedInconsistencies();
   const { model } = work.resolved;
   const inheritedRoles = work.metadata.inherited_roles ?? [];
@@ -23,7 +29,10 @@ export const getRoleAccess: Performer<'get_role_access'> = async (work, { role, 
     inherits_from: parents.get(name) ?? [],
   }));
   if (role === undefined) return () => ({ roles });
-  const wire = (text: string) => textToWire(text, work.gateway.headerPrefix);
+  const printing = {
+    wire: (text: string) => textToWire(text, work.gateway.headerPrefix),
+    isConsole: session.isConsole === true,
+  };
   const withoutEffect = new Map(
     work.gateway.unenforced(work.metadata).map(({ key, reason }) => [key, reason]),
   );
@@ -34,7 +43,7 @@ export const getRoleAccess: Performer<'get_role_access'> = async (work, { role, 
       const scope = { definition, table, inheritedRoles };
       const access = OPERATIONS.map((operation) => [
         operation,
-        operationAccess(role, operation, scope, wire),
+        operationAccess(role, operation, scope, printing),
       ]);
       const { schema, name } = definition.table;
       const reason = withoutEffect.get(objectKey('table', source.name, schema, name));
@@ -52,19 +61,36 @@ function operationAccess(
   role: string,
   operation: Operation,
   scope: GrantScope,
-  wire: (text: string) => string,
+  { wire, isConsole }: { readonly wire: (text: string) => string; readonly isConsole: boolean },
 ): object | null {
   const grants = grantsOf(role, operation, scope);
   const access = accessOf(scope.table, role)[operation];
   if (access === null && grants.length === 0) return null;
-  const granted = { grants: grants.map(printGrant) };
-  if (access !== null) return { is_allowed: true, ...printAccess(access, scope.table), ...granted };
+  const granted = { grants: grants.map((grant) => printGrant(grant, operation, isConsole)) };
+  if (access !== null) {
+    const rows = { every_row: reachesEveryRow(access) };
+    return { is_allowed: true, ...rows, ...printAccess(access, scope.table), ...granted };
+  }
   const reason = wire(withoutPermission({ args: { role }, table: scope.table, granted: scope }, operation));
   return { is_allowed: false, reason, ...granted };
 }
 
-function printGrant({ role, rule, access }: RoleGrant): object {
-  return { role, is_consistent: access !== null, permission: rule };
+/** Prints a permission, for the console secret without its secrets. */
+function printGrant({ role, rule, access }: RoleGrant, operation: Operation, isConsole: boolean): object {
+  const definition = { role, permission: rule };
+  const shown = isConsole
+    ? (withoutSecrets({ kind: `${operation}_permission`, definition }) as typeof definition)
+    : definition;
+  return { role, is_consistent: access !== null, permission: shown.permission };
+}
+
+/** Returns true when no condition keeps a row from the role. */
+function reachesEveryRow(access: NonNullable<TableAccess[Operation]>): boolean {
+  const conditions = [
+    ...('filter' in access ? [access.filter] : []),
+    ...('check' in access ? [access.check] : []),
+  ];
+  return conditions.every((condition) => condition === TRUE);
 }
 
 function printAccess(access: NonNullable<TableAccess[Operation]>, table: ResolvedTable): object {

@@ -172,7 +172,9 @@ describe('on a database', () => {
 });
 
 test('what has no effect is named with its reason, without being inconsistent', async () => {
-  await database.sql('create table "two words" (id int primary key); create table author (id int primary key)');
+  await database.sql(
+    'create table "two words" (id int primary key); create table author (id int primary key)',
+  );
   const configuration = { connection_info: { database_url: database.url } };
   const tables = [{ table: named('two words') }, { table: named('author') }];
   await replace({ version: 3, sources: [{ name: 'shop', kind: 'postgres', configuration, tables }] });
@@ -187,6 +189,32 @@ test('what has no effect is named with its reason, without being inconsistent', 
     found.reason,
     undefined,
   ]);
+});
+
+test('what a role may do has no secret of a permission, and names session variables', async () => {
+  await database.sql('create table note (id int primary key, owner text, kind text)');
+  const url = 'https://hooks.example.test/secret-path';
+  const headers = [{ name: 'x-key', value: 'secret-header' }];
+  const insert = {
+    columns: ['id'],
+    check: { kind: { _eq: 'open' } },
+    set: { owner: 'X-Engine-User-Id', kind: 'secret-kind' },
+    validate_input: { type: 'http', definition: { url, headers } },
+  };
+  const tables = [{ table: named('note'), insert_permissions: [{ role: 'writer', permission: insert }] }];
+  const configuration = { connection_info: { database_url: database.url } };
+  await replace({ version: 3, sources: [{ name: 'shop', kind: 'postgres', configuration, tables }] });
+  const shown = await perform('get_role_access', { role: 'writer' });
+  expect(JSON.stringify(shown)).not.toContain('secret');
+  expect(shown.tables[0].insert).toMatchObject({
+    every_row: false,
+    grants: [{ permission: { columns: ['id'], set: { owner: 'X-Engine-User-Id', kind: '(hidden)' } } }],
+  });
+  const { body } = await engine.admin<{ tables: readonly { insert: { grants: readonly object[] } }[] }>(
+    'get_role_access',
+    { role: 'writer' },
+  );
+  expect(body.tables[0]!.insert.grants).toMatchObject([{ permission: insert }]);
 });
 
 test('whether an object exists can be asked without an error', async () => {

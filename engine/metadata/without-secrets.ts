@@ -12,6 +12,8 @@ import { asJsonSchema } from './walk-schema.ts';
 /** The text in place of a secret. */
 export const HIDDEN = '(hidden)';
 
+/** A session variable, which a permission may set a column to. */
+const SESSION_VARIABLE = /^x-engine-[\w-]{1,100}$/i;
 /** The beginning of a text that is shown: the scheme and host of a URL without a user, or a reference to a variable. */
 const SHOWN = /^(https?:\/\/[^/?#@\s\\]+(?=[/?#]|$)|\{\{\s*[$\w.]+\s*\}\})/;
 
@@ -61,6 +63,7 @@ export function concealed(secret: unknown): unknown {
 }
 
 function concealedText(secret: string): string {
+  if (SESSION_VARIABLE.test(secret)) return secret;
   const shown = SHOWN.exec(secret)?.[0];
   if (shown === undefined) return HIDDEN;
   return shown === secret ? secret : `${shown}…`;
