@@ -1,7 +1,7 @@
 /** Tests the query of a page of rows: what it asks for, and the values that texts mean. */
 import { expect, test } from 'vitest';
-import { asCsv } from './page/data-export.js';
-import { operandOf, PAGE_ROWS, problemOf, rowsQuery } from './page/data-query.js';
+import { asCsv, formulasIn } from './page/data-export.js';
+import { operandOf, PAGE_ROWS, pageRowsOf, problemOf, rowsQuery } from './page/data-query.js';
 
 const scalar = (name: string) => ({ kind: 'SCALAR', name, ofType: null });
 const list = (name: string) => ({ kind: 'LIST', name: null, ofType: scalar(name) });
@@ -161,4 +161,16 @@ test('a filter that the role does not have is no filter that is left out', () =>
   );
   expect(problemOf([{ column: 'id', operator: '_like', text: '1' }], COLUMNS)).toContain('with _like');
   expect(problemOf([{ column: 'id', operator: '_eq', text: '1' }], COLUMNS)).toBe('');
+});
+
+test('a page has no more rows than the role gets in a request', () => {
+  expect([null, undefined, 10, 500].map(pageRowsOf)).toEqual([50, 50, 10, 50]);
+  const view = { table: BOOKS, columns: COLUMNS, keys: [], ...NOTHING, page: 2, pageRows: 10 };
+  expect(rowsQuery(view).question.variables).toEqual({ limit: 10, offset: 20 });
+});
+
+test('texts that CSV changes are counted', () => {
+  const rows = [{ phone: '+41 1', name: '=1+1', price: '-1.50', note: '{"a": "=1"}' }, { phone: null }];
+  expect(formulasIn(['phone', 'name', 'price', 'note'], rows)).toBe(2);
+  expect(formulasIn(['price'], rows)).toBe(0);
 });

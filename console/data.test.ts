@@ -154,6 +154,19 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     expect(await column(2)).toEqual(Array(10).fill('9007199254740993'));
   });
 
+  test('a role that gets few rows in one request pages through all of them', async () => {
+    const on = { source: 'default', table: { schema: 'public', name: 'book' }, role: 'few' };
+    const permission = { columns: ['id', 'title'], filter: {}, limit: 20 };
+    await engine.admin('pg_create_select_permission', { ...on, permission });
+    await open('table=book&role=few');
+    await page.until(shows('Rows 1–20'));
+    expect(await text()).toContain('the role gets at most 20 in one request');
+    await press(page, 'Next');
+    await page.until(shows('Rows 21–40'));
+    expect(await column(0)).toEqual(Array.from({ length: 20 }, (_, i) => `Book ${i + 21}`));
+    await engine.admin('pg_drop_select_permission', on);
+  });
+
   test('everything changes with the role', async () => {
     await open('table=book');
     await viewAs('other', 'bob');

@@ -1,2 +1,3 @@
 /** The types of data-export.js for its test. */
 export function asCsv(columns: readonly string[], rows: readonly object[]): string;
+export function formulasIn(columns: readonly string[], rows: readonly object[]): number;

@@ -14,9 +14,16 @@ export function asCsv(columns, rows) {
 
 function field(value) {
   if (value === '') return '""';
-  // A spreadsheet would evaluate such a text.
-  const isFormula = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value));
-  return quoted(isFormula ? `'${value}` : cellText(value));
+  return quoted(isFormula(value) ? `'${value}` : cellText(value));
+}
+
+/** Returns the number of texts that a spreadsheet would evaluate. In CSV they have an apostrophe in front. */
+export function formulasIn(columns, rows) {
+  return rows.flatMap((row) => columns.filter((name) => isFormula(row[name]))).length;
+}
+
+function isFormula(value) {
+  return typeof value === 'string' && /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value));
 }
 
 function quoted(text) {

@@ -4,18 +4,25 @@ import { useState } from 'react';
 import { LANGUAGES } from './code.js';
 import { copy } from './copy.js';
 import { headersOf } from './credentials.js';
-import { asCsv, asJson } from './data-export.js';
+import { asCsv, asJson, formulasIn } from './data-export.js';
 import { asDocument } from './data-query.js';
 import { sentHeaders } from './headers.js';
 import { ROOT } from './session.js';
 
 export function Exports({ session, headers, question, names, rows, name }) {
-  const [isCopied, setIsCopied] = useState('');
+  const [said, setSaid] = useState('');
   const copied = (text, what) =>
-    copy(text).then((isDone) => setIsCopied(isDone ? `${what} copied.` : 'The browser refuses to copy.'));
+    copy(text).then((isDone) => setSaid(isDone ? `${what} copied.` : 'The browser refuses to copy.'));
   const curl = () => {
     const url = new URL('../v1/graphql', ROOT).href;
     return LANGUAGES.curl({ url, headers: sentHeaders(headersOf(session), headers), operation: question });
+  };
+  const saveCsv = () => {
+    save(`${name}.csv`, 'text/csv', asCsv(names, rows));
+    const count = formulasIn(names, rows);
+    setSaid(
+      count === 0 ? '' : `Saved. ${count === 1 ? 'One text has' : `${count} texts have`} ${APOSTROPHE}`,
+    );
   };
   return (
     <>
@@ -25,12 +32,7 @@ export function Exports({ session, headers, question, names, rows, name }) {
       <button type="button" onClick={() => copied(curl(), 'curl')}>
         Copy curl
       </button>
-      <button
-        type="button"
-        disabled={rows.length === 0}
-        title="Save the rows shown"
-        onClick={() => save(`${name}.csv`, 'text/csv', asCsv(names, rows))}
-      >
+      <button type="button" disabled={rows.length === 0} title="Save the rows shown" onClick={saveCsv}>
         CSV
       </button>
       <button
@@ -41,10 +43,12 @@ export function Exports({ session, headers, question, names, rows, name }) {
       >
         JSON
       </button>
-      <span role="status">{isCopied}</span>
+      <span role="status">{said}</span>
     </>
   );
 }
+
+const APOSTROPHE = 'an apostrophe in front, because a spreadsheet would evaluate what begins like this.';
 
 /** Saves a text as a file of the browser's downloads. */
 function save(file, type, text) {

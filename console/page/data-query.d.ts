@@ -9,6 +9,9 @@ type List = Field & { readonly isList: boolean; readonly orderArgument: string }
 
 export const PAGE_ROWS: number;
 
+/** Returns the rows of a page for a role whose requests have at most `limit` rows. */
+export function pageRowsOf(limit: number | null | undefined): number;
+
 /** Returns the request for a page of rows, and a function that finds the rows in its data. */
 export function rowsQuery(view: {
   readonly table: List;
@@ -22,6 +25,7 @@ export function rowsQuery(view: {
   readonly filters: readonly { readonly column: string; readonly operator: string; readonly text: string }[];
   readonly order: { readonly column: string; readonly direction: string } | null;
   readonly page: number;
+  readonly pageRows?: number;
 }): {
   readonly question: { readonly query: string; readonly variables: Readonly<Record<string, unknown>> };
   readonly rowsIn: (data: object) => readonly object[];

@@ -5,11 +5,16 @@ import { isListType, namedType } from './data-schema.js';
 /** The most rows of a page. */
 export const PAGE_ROWS = 50;
 
-/** Returns the request for rows, in the order that is chosen and then in that of the key columns: without an order, pages overlap. `through`, if there is one, is `{byKey, key, field}`: the field of one row by its key, and the relationship. */
-export function rowsQuery({ table, columns, keys, through, filters, order, page }) {
+/** Returns the rows of a page for a role whose requests have at most `limit` rows; null is no limit, undefined one that is not known. */
+export function pageRowsOf(limit) {
+  return Math.min(PAGE_ROWS, limit ?? PAGE_ROWS);
+}
+
+/** Returns the request for rows, in the order that is chosen and then in that of the key columns: without an order, pages overlap. `through`, if there is one, is `{byKey, key, field}`: the field of one row by its key, and the relationship. `pageRows` are the most rows of a page. */
+export function rowsQuery({ table, columns, keys, through, filters, order, page, pageRows = PAGE_ROWS }) {
   const target = through ? through.field : table;
   const given = target.isList
-    ? listArguments(target, columns, { filters, orders: ordersOf(columns, keys, order), page })
+    ? listArguments(target, columns, { filters, orders: ordersOf(columns, keys, order), page, pageRows })
     : [];
   const names = columns.map(({ name }) => name);
   const selection = `{ ${names.length === 0 ? '__typename' : names.join(' ')} }`;
@@ -37,13 +42,13 @@ function ordersOf(columns, keys, order) {
   });
 }
 
-function listArguments({ args, orderArgument }, columns, { filters, orders, page }) {
+function listArguments({ args, orderArgument }, columns, { filters, orders, page, pageRows }) {
   const where = whereOf(filters, columns);
   const values = {
     where,
     ...(orderArgument && orders.length > 0 && { [orderArgument]: orders }),
-    limit: PAGE_ROWS,
-    offset: page > 0 ? page * PAGE_ROWS : undefined,
+    limit: pageRows,
+    offset: page > 0 ? page * pageRows : undefined,
   };
   return Object.entries(values)
     .filter(([name, value]) => value !== undefined && args.has(name))

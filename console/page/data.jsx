@@ -6,7 +6,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { Bar } from './bar.jsx';
 import { Exports } from './data-exports.jsx';
 import { Filters } from './data-filters.jsx';
-import { PAGE_ROWS, problemOf, rowsQuery } from './data-query.js';
+import { PAGE_ROWS, pageRowsOf, problemOf, rowsQuery } from './data-query.js';
 import { Rows } from './data-rows.jsx';
 import { COLUMNS_QUERY, columnsIn, inOrder, namespacesQuery, TABLES_QUERY, tablesIn } from './data-schema.js';
 import { linkTo, NOTHING, useView } from './data-view.js';
@@ -156,13 +156,14 @@ function useColumns(session, headers, field) {
 }
 
 function Page({ session, headers, table, tables, target, view, setView, onRunAgain, ...given }) {
-  const { masked, fields, relationships } = given;
+  const { masked, fields, relationships, limit } = given;
+  const pageRows = pageRowsOf(limit);
   const { filters, order, page } = view;
   const own = ownTable(tables, target);
   const keys = [...(own?.byKey.args.keys() ?? [])];
   const columns = inOrder(given.columns, fields.length > 0 ? fields : keys);
   const through = view.through && { ...view.through, byKey: table.byKey, field: target };
-  const { question, rowsIn } = rowsQuery({ table, columns, keys, through, filters, order, page });
+  const { question, rowsIn } = rowsQuery({ table, columns, keys, through, filters, order, page, pageRows });
   const refusal = problemOf(filters, columns);
   const text = refusal ? null : JSON.stringify(question);
   const { data, isRunning, tookMs, cancel, ...failed } = useQuery(session, headers, text);
@@ -187,7 +188,9 @@ function Page({ session, headers, table, tables, target, view, setView, onRunAga
       )}
       <div className="actions">
         <span role="status" className={!isRunning && problem ? 'problem' : undefined}>
-          {isRunning ? 'Running…' : problem || (data && statusOf(rows, page, tookMs))}
+          {isRunning
+            ? 'Running…'
+            : problem || (data && statusOf(rows, page, { tookMs, limit, isList: target.isList }))}
         </span>
         {isRunning ? (
           <button type="button" onClick={cancel}>
@@ -199,7 +202,11 @@ function Page({ session, headers, table, tables, target, view, setView, onRunAga
           </button>
         )}
         {target.isList && (
-          <Paging page={page} rows={rows} onPage={(next) => setView({ ...view, page: next })} />
+          <Paging
+            page={page}
+            isLast={rows.length < pageRows}
+            onPage={(next) => setView({ ...view, page: next })}
+          />
         )}
         {!refusal && <Exports {...{ session, headers, question, names, rows }} name={target.title} />}
       </div>
@@ -222,23 +229,30 @@ function Page({ session, headers, table, tables, target, view, setView, onRunAga
 }
 
 /** Whether there are more rows is known from a full page alone: nothing is counted. */
-function Paging({ page, rows, onPage }) {
+function Paging({ page, isLast, onPage }) {
   return (
     <>
       <button type="button" disabled={page === 0} onClick={() => onPage(page - 1)}>
         Previous
       </button>
-      <button type="button" disabled={rows.length < PAGE_ROWS} onClick={() => onPage(page + 1)}>
+      <button type="button" disabled={isLast} onClick={() => onPage(page + 1)}>
         Next
       </button>
     </>
   );
 }
 
-function statusOf(rows, page, tookMs) {
+function statusOf(rows, page, { tookMs, limit, isList }) {
   if (rows.length === 0) return page === 0 ? `No rows (${tookMs} ms).` : `No more rows (${tookMs} ms).`;
-  const first = page * PAGE_ROWS + 1;
-  return `Rows ${first}–${first + rows.length - 1} (${tookMs} ms)`;
+  const first = page * pageRowsOf(limit) + 1;
+  return `Rows ${first}–${first + rows.length - 1} (${tookMs} ms)${isList ? limitText(limit, rows.length) : ''}`;
+}
+
+/** Returns what a limit of the role has to do with the number of rows. */
+function limitText(limit, count) {
+  if (limit === undefined)
+    return count < PAGE_ROWS ? ': all, or as many as the role gets in one request' : '';
+  return limit !== null && limit < PAGE_ROWS ? `: the role gets at most ${limit} in one request` : '';
 }
 
 function nextOrder(order, column) {

@@ -5,9 +5,10 @@ import { useMemo } from 'react';
 import { seesAllRoles } from './bar.jsx';
 import { useAnswer } from './use-answer.js';
 
-const NOTHING = { fields: [], masked: [] };
+const NOTHING = { fields: [], masked: [], limit: undefined };
 
-/** Returns `{fields, masked}`, the names of columns of `table` in its order, and of masked fields; nothing for sessions that may not know them, and
+/** Returns `{fields, masked, limit}`, the names of columns of `table` in its order, those of masked fields, and the most rows of a request, null without
+ *  a limit; nothing for sessions that may not know them, and
  *  undefined until they are known. */
 export function useReadAccess(session, role, table) {
   const isKnowable = seesAllRoles(session) && table;
@@ -16,7 +17,7 @@ export function useReadAccess(session, role, table) {
   return useMemo(() => {
     if (!isKnowable || problem) return NOTHING;
     if (!answer) return undefined;
-    const { fields = [], masked_fields: masked = [] } = answer.tables?.[0]?.select ?? {};
-    return { fields, masked };
+    const { fields = [], masked_fields: masked = [], limit = null } = answer.tables?.[0]?.select ?? {};
+    return { fields, masked, limit };
   }, [isKnowable, answer, problem]);
 }

@@ -1,7 +1,7 @@
 /** Whom the user views as in Explore and Data: a role and session variables, kept for this tab. The address names the role: a link that names one sets
  *  it, and any other keeps the one of the tab. With a token the engine takes the session variables from its claims, so that only the role can be chosen.
  *  Out: the headers, and why there are none, which is shown at the field. Not here: where they are used (explore.jsx). */
-import { useEffect, useId, useMemo, useState } from 'react';
+import { useCallback, useEffect, useId, useMemo, useState } from 'react';
 import { seesAllRoles } from './bar.jsx';
 import { viewAsHeaders } from './headers.js';
 import { perform } from './requests.js';
@@ -39,18 +39,21 @@ export function useViewAs(session) {
   const [lastHeaders, setLastHeaders] = useState(found.headers);
   if (found.headers && found.headers !== lastHeaders) setLastHeaders(found.headers);
   const isUnknown = found.headers && role !== '' && roles?.length > 0 && ![ADMIN, ...roles].includes(role);
-  const chooseRole = (next) => {
-    setTaken(null);
-    keepRole(next);
-  };
+  const chooseRole = useCallback(
+    (next) => {
+      setTaken(null);
+      keepRole(next);
+    },
+    [keepRole],
+  );
   const isTaken = taken !== null && taken === role;
   const note =
     (isUnknown && `No permission names the role ${role}.`) ||
     (isTaken && `With the console secret, operations run as a role. ${role} is the first.`) ||
     '';
   return useMemo(
-    () => ({ role, keepRole, variables, keepVariables, roles, note, lastHeaders, ...found }),
-    [role, keepRole, variables, keepVariables, roles, note, lastHeaders, found],
+    () => ({ role, chooseRole, variables, keepVariables, roles, note, lastHeaders, ...found }),
+    [role, chooseRole, variables, keepVariables, roles, note, lastHeaders, found],
   );
 }
 
@@ -112,7 +115,7 @@ function useRoles(session, role) {
 }
 
 export function ViewAs({ session, viewAs }) {
-  const { role, keepRole, variables, keepVariables, roles, problems, note } = viewAs;
+  const { role, chooseRole, variables, keepVariables, roles, problems, note } = viewAs;
   return (
     <>
       <Field
@@ -120,7 +123,7 @@ export function ViewAs({ session, viewAs }) {
         value={role}
         problem={problems.role}
         note={note}
-        onCommit={keepRole}
+        onCommit={chooseRole}
         placeholder={roleWithout(session)}
         list="roles"
       />
