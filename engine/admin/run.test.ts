@@ -566,6 +566,23 @@ describe('the whole document', () => {
     expect(state().metadata.sources).toMatchObject([{ name: 'default', tables: [] }]);
   });
 
+  test('is reloaded if something has changed: otherwise the version stays', async () => {
+    await engine.must(op('track_table', 'author'));
+    const version = () => state().resourceVersion;
+    const reload = () => engine.metadata(op('reload_metadata', { if_changed: true }));
+    const before = version();
+    expect(await reload()).toEqual({ status: 200, body: { is_consistent: true, message: 'success' } });
+    expect(version()).toBe(before);
+    await engine.database.sql('alter table author rename to writer');
+    expect(await reload()).toMatchObject({ body: { is_consistent: false } });
+    expect(version()).toBe(before + 1);
+    expect(await reload()).toMatchObject({ body: { is_consistent: false } });
+    expect(version()).toBe(before + 1);
+    await engine.database.sql('alter table writer rename to author');
+    expect(await reload()).toMatchObject({ body: { is_consistent: true } });
+    expect(version()).toBe(before + 2);
+  });
+
   test('is reloaded: databases are introspected again, and the version increases', async () => {
     await engine.must(op('track_table', 'author'));
     const { resourceVersion } = state();

@@ -12,7 +12,7 @@ import type pg from 'pg';
 import type { Catalog } from '../catalog/types.ts';
 import { type Database, wrapped } from '../database/pool.ts';
 import type { OtherConnection } from '../database/sources.ts';
-import { fail, type PathStep } from '../errors/engine-error.ts';
+import { type EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { updateSchedules } from '../events/upcoming-events.ts';
 import { isSameJsonText } from '../json/value.ts';
 import { inSlices } from '../limits/slices.ts';
@@ -459,14 +459,15 @@ export class UnitOfWork {
   }
 
   /** Introspects sources whose catalogs may be outdated. Those that have not changed keep their identity, so that nothing is resolved
-   *  again. */
-  async #confirm(sources: readonly Source[]): Promise<void> {
+   *  again. Returns true when one has changed. */
+  async #confirm(sources: readonly Source[]): Promise<boolean> {
     const before = this.catalogs;
     await Promise.all(sources.map((source) => this.introspect(source)));
     const same = await Promise.all(
       sources.map(async ({ name }) => {
         const [old, now] = [before.get(name), this.catalogs.get(name)];
-        if (!old || 'error' in old || !now || 'error' in now) return false;
+        if (!old || !now) return false;
+        if ('error' in old || 'error' in now) return failsAlike(old, now);
         return inSlices(isSameCatalog(old, now));
       }),
     );
@@ -475,6 +476,20 @@ export class UnitOfWork {
     const catalogs = new Map(before);
     for (const { name } of changed) catalogs.set(name, read.get(name)!);
     this.#change({ catalogs: changed.length === 0 ? before : catalogs });
+    return changed.length > 0;
+  }
+
+  /** Introspects sources and remote schemas again. Those that have not changed keep their identity. Returns true when one has changed. */
+  async confirm(sources: readonly Source[], remotes: readonly RemoteSchema[]): Promise<boolean> {
+    const changes = remotes.map(async (remote) => {
+      const old = this.upstreams.get(remote.name);
+      const now = await this.introspectRemote(remote);
+      if (!old || !isSameUpstream(old, now)) return true;
+      this.setUpstream(remote.name, old);
+      return false;
+    });
+    const hasChanged = [await this.#confirm(sources), ...(await Promise.all(changes))];
+    return hasChanged.includes(true);
   }
 
   /** Raises if the draft adds an inconsistency, at the path of the operation that caused it. */
@@ -616,6 +631,19 @@ async function writeBetween(
     ...(touchesCatalog ? { touchCatalog: true } : {}),
   };
   return Object.keys(write).length > 0 ? write : undefined;
+}
+
+function isSameUpstream(old: Upstream, now: Upstream): boolean {
+  if ('error' in old || 'error' in now) return failsAlike(old, now);
+  return old.late === now.late && isSameJsonText(old.introspection, now.introspection);
+}
+
+/** Returns true for two readings of a target that fail for the same reason. */
+function failsAlike(
+  old: object | { readonly error: EngineError },
+  now: object | { readonly error: EngineError },
+): boolean {
+  return 'error' in old && 'error' in now && old.error.message === now.error.message;
 }
 
 /** Returns the states that differ. If patches say what changed in the operator's state, that state is not read. */

@@ -49,7 +49,8 @@ export function engineClient(address: EngineAddress): EnginePort {
       const { resource_version, state_version, version } = config;
       return { resourceVersion: resource_version, stateVersion: state_version, engineVersion: version };
     },
-    reload: () => perform(address, operation('reload_metadata', {}), readSuccess),
+    reload: ({ ifChanged = false } = {}) =>
+      perform(address, operation('reload_metadata', ifChanged ? { if_changed: true } : {}), readSuccess),
     setValues: (values) => setValues(address, values),
     planValues: (owner, values) => planValues(address, owner, values),
     removeValues: async (owner, used) => {

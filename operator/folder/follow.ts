@@ -68,7 +68,7 @@ async function untilDue(
     if (failures > 0 && now - started > backoff) return;
     if (now - started > FULL_MS) return;
     if (report?.isWaiting && now - started > WAITING_MS) {
-      await ports.engine.reload().catch(ignoreEngine);
+      await ports.engine.reload({ ifChanged: true }).catch(ignoreEngine);
       return;
     }
     if (failures === 0 && now > versionAt) {

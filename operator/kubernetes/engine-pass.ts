@@ -348,7 +348,7 @@ export class EnginePass {
     if (memory.isWaiting && now - memory.reloadedAt >= WAITING_MS) {
       memory.reloadedAt = now;
       // When the reload fails, the pass fails as well and reports why.
-      await port.reload().catch(ignoreEngine);
+      await port.reload({ ifChanged: true }).catch(ignoreEngine);
       return true;
     }
     if (now - memory.passedAt >= intervalsOf(engine).fullMs) return true;

@@ -33,8 +33,9 @@ export interface EnginePort {
   state(options?: { readonly isUnchecked: boolean }): Promise<EngineVersions>;
   /** Returns the replicas that serve an older version; undefined when no other replica is known. Never throws because of a replica. */
   laggingReplicas(version: number): Promise<readonly LaggingReplica[] | undefined>;
-  /** Makes the engine read its catalogs again. */
-  reload(): Promise<void>;
+  /** Makes the engine read its catalogs again. With `ifChanged` its version stays when they are the same: replicas would read them again, and other clients
+   *  find a version that they do not know. */
+  reload(options?: { readonly ifChanged?: boolean }): Promise<void>;
   /** Stores named values, by name. They take effect on every replica without a new version of the document. */
   setValues(values: ReadonlyMap<string, string>): Promise<void>;
   /** Returns what `setValues` would do with each value that is new or differs, and which values of the owner `removeValues` would remove. */

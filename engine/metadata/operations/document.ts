@@ -134,11 +134,16 @@ export const DOCUMENT_OPERATIONS = {
     },
     { isForConsole: true },
   ),
-  reload_metadata: row('state', 'Introspects databases and remote schemas again.', {
-    reload_remote_schemas: Type.Optional(Type.Union([Type.Boolean(), names])),
-    reload_sources: Type.Optional(Type.Union([Type.Boolean(), names])),
-    recreate_event_triggers: Type.Optional(Type.Union([Type.Boolean(), names])),
-  }),
+  reload_metadata: row(
+    'state',
+    'Introspects databases and remote schemas again. With `if_changed` the resource version stays the same when they have not changed.',
+    {
+      reload_remote_schemas: Type.Optional(Type.Union([Type.Boolean(), names])),
+      reload_sources: Type.Optional(Type.Union([Type.Boolean(), names])),
+      recreate_event_triggers: Type.Optional(Type.Union([Type.Boolean(), names])),
+      if_changed: flag,
+    },
+  ),
   clear_metadata: row('state', 'Removes everything tracked.', {}),
   get_inconsistent_metadata: row('read', 'Returns inconsistent objects.', { include_keys: flag }),
   drop_inconsistent_metadata: row('state', 'Drops inconsistent objects.', {}),
