@@ -4,9 +4,12 @@ import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { exampleOf } from '../crds/example.ts';
 import { issuesOf } from '../operator/kinds/validate.ts';
+import { parseWithAllDigits } from './page/digits.js';
 import { editAt, editsOf, FORMS, fieldOf, keysNamed, resourceText, specOf } from './page/resource.js';
+import { valueIn } from './page/spec-entry.js';
 import { missingIn, withoutSecrets } from './page/spec-secrets.js';
 import { emptyOf, entered, fieldsIn, problemsIn, shapeOf } from './page/spec-value.js';
+import { inWords } from './page/words.js';
 
 type Resource = { readonly kind: string; readonly spec: Record<string, unknown> };
 
@@ -123,10 +126,15 @@ test('a permission is described by all its operations, and named while it has no
 });
 
 test('secrets, and what was hidden because it may be one, are left out with their paths', () => {
-  const presets = { ...spec, insert: { check: {}, set: { owner: 'a-secret' } } };
-  expect(withoutSecrets(permission.spec, presets)).toEqual({
+  const presets = (set: object) => ({ ...spec, insert: { check: {}, set } });
+  expect(withoutSecrets(permission.spec, presets({ owner: 'a-secret' }))).toEqual({
     kept: { ...spec, insert: { check: {} } },
-    left: ['spec.insert.set'],
+    left: ['spec.insert.set.owner'],
+  });
+  const own = { owner: 'X-Engine-User-Id' };
+  expect(withoutSecrets(permission.spec, presets({ ...own, kind: '(hidden)', rank: 7 }))).toEqual({
+    kept: presets(own),
+    left: ['spec.insert.set.kind', 'spec.insert.set.rank'],
   });
   const trigger = FORMS.find(({ kind }) => kind === 'EventTrigger')!;
   const given = (value: string) => ({ name: 'a', headers: [{ name: 'h', value }], webhook: { value } });
@@ -144,6 +152,27 @@ test('secrets, and what was hidden because it may be one, are left out with thei
     kept: { webhook: { env: 'HOOK' } },
     left: [],
   });
+});
+
+test('numbers keep all of their digits from the form to the engine and back', () => {
+  const text = '{big: {_lt: 9007199254740995}, price: {_eq: 1.10}}';
+  const filter = valueIn({ type: 'object' }, text);
+  const whole = { ...spec, select: { columns: ['id'], filter } };
+  const printed = resourceText({ kind: 'TablePermission', name: 'reader-book', spec: whole });
+  expect(printed).toContain('_lt: 9007199254740995');
+  expect(printed).toContain('_eq: 1.10');
+  const sent = JSON.stringify(editsOf(permission, whole));
+  expect(sent).toContain('9007199254740995');
+  const objects = (parseWithAllDigits(sent) as { key: string; definition: object }[]).map((object) => ({
+    ...object,
+    parent: 'table/default/public/book',
+  }));
+  const again = specOf(permission, objects)!;
+  expect(JSON.stringify(again)).toContain('"_lt":9007199254740995');
+  expect(JSON.stringify(again)).toContain('"_eq":1.10');
+  expect(entered(permission.spec, again)).toEqual(again);
+  expect(JSON.stringify(withoutSecrets(permission.spec, again).kept)).toContain('9007199254740995');
+  expect(inWords(filter as object)).toBe('big < 9007199254740995 and price = 1.10');
 });
 
 test('an empty member is not entered, and an empty list is', () => {

@@ -79,11 +79,11 @@ async function accessWithoutConfig({ kind }, headers) {
   return { access: { admin: 'administrator', console: 'console' }[kind] ?? 'role' };
 }
 
-/** Performs an operation of the admin API. With a version, only while it is the current one of the metadata (`conflict`). Rejects with the message of the
+/** Performs an operation of the admin API; the numbers of its answer keep all digits. With a version, only while it is the current one of the metadata (`conflict`). Rejects with the message of the
  *  engine, its code, and the path that it is about. */
 export async function perform(session, type, args, version) {
   const question = { type, args, ...(version !== undefined && { resource_version: version }) };
-  const { body } = await post('../v1/metadata', question, headersOf(session));
+  const { body } = await post('../v1/metadata', question, headersOf(session), readWithAllDigits);
   if (body?.error !== undefined)
     throw Object.assign(new Error(body.error), { path: body.path, code: body.code });
   return body;

@@ -1,7 +1,8 @@
 /** Values of a spec that users enter as text. They are YAML, of which JSON is a part, because the documents write conditions and lists so:
  *  `{owner: {_eq: X-Engine-User-Id}}`, `["*"]`.
- *  Pure. Not here: the fields (spec-form.jsx), what a spec lacks (spec-value.js). */
-import { CORE_SCHEMA, load } from 'js-yaml';
+ *  Numbers keep all digits. Pure. Not here: the fields (spec-form.jsx), what a spec lacks (spec-value.js). */
+import { isRecord, YAML_SCHEMA } from '@pergola/engine/metadata';
+import { load } from 'js-yaml';
 
 /** The value of a field whose text cannot be read: it is no part of the resource, which must not keep an earlier value in its place. */
 export const UNREADABLE = Object.freeze({ isUnreadable: true });
@@ -10,9 +11,8 @@ export const UNREADABLE = Object.freeze({ isUnreadable: true });
 export function valueIn(schema, text) {
   if (text.trim() === '') return undefined;
   try {
-    const value = load(text, { schema: CORE_SCHEMA });
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return schema.type === 'object' && !isObject ? UNREADABLE : value;
+    const value = load(text, { schema: YAML_SCHEMA });
+    return schema.type === 'object' && !isRecord(value) ? UNREADABLE : value;
   } catch {
     return UNREADABLE;
   }

@@ -1,7 +1,9 @@
 /** A form for a value of a schema: each field with the sentence that documents it. Required fields are shown, others are added. `known` has names to
  *  choose from while a field is written, by the name of the field.
  *  Not here: what is wrong with a value (spec-value.js), the page (change.jsx). */
+
 import { createContext, use, useId, useState } from 'react';
+import { isNumber } from './digits.js';
 import { textsIn, UNREADABLE, valueIn } from './spec-entry.js';
 import { choicesOf, emptyOf, fieldsIn, shapeOf, withMember } from './spec-value.js';
 
@@ -186,7 +188,7 @@ function NumberField({ schema, value = '', onChange, label }) {
           type="number"
           min={schema.minimum}
           max={schema.maximum}
-          value={value}
+          value={isNumber(value) ? JSON.stringify(value) : value}
           onChange={change}
         />
       )}

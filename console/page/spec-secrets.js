@@ -22,6 +22,9 @@ export function missingIn(paths, spec) {
 
 function visit(schema, value, path, left) {
   if (value === null) return undefined;
+  // The values of columns that a permission sets, of which session variables are none.
+  if (schema[SECRET_MARK] && !schema.properties && isRecord(value) && value !== UNREADABLE)
+    return visitEach(value, path, left);
   if (value === UNREADABLE || (schema[SECRET_MARK] && value !== '' && isSecret(value))) {
     left.push(path);
     return undefined;
@@ -34,6 +37,15 @@ function visit(schema, value, path, left) {
     .filter(([name]) => name in schema.properties)
     .map(([name, member]) => [name, visit(schema.properties[name], member, `${path}.${name}`, left)]);
   return Object.fromEntries(members.filter(([, member]) => member !== undefined));
+}
+
+/** Returns the members that are no secrets; undefined when none is left of some. */
+function visitEach(value, path, left) {
+  const isKept = ([, member]) => !isSecret(member);
+  const entries = Object.entries(value);
+  left.push(...entries.filter((entry) => !isKept(entry)).map(([name]) => `${path}.${name}`));
+  const kept = entries.filter(isKept);
+  return kept.length === 0 && entries.length > 0 ? undefined : Object.fromEntries(kept);
 }
 
 /** Returns true for a value that is, contains, or was replaced because it may contain, a secret. */

@@ -1,5 +1,6 @@
 /** The answer of an operation of the admin API, as the state of a component. Not here: the request (requests.js). */
 import { useCallback, useEffect, useState } from 'react';
+import { parseWithAllDigits } from './digits.js';
 import { perform } from './requests.js';
 
 const NOTHING = { answer: null, problem: '', isReading: false };
@@ -20,7 +21,7 @@ export function useAnswer(session, type, args = {}) {
         ...next,
       }));
     show({ isReading: true });
-    perform(session, type, JSON.parse(text)).then(
+    perform(session, type, parseWithAllDigits(text)).then(
       (answer) => show({ answer, problem: '' }),
       ({ message }) => show({ problem: message }),
     );

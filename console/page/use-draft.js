@@ -2,6 +2,7 @@
  *  Out: `{written, name, left, filled}`: the values, the name of the resource, the paths of secrets that are not in the values, and the values with which the
  *  form was filled. Not here: the form (spec-form.jsx). */
 import { useState } from 'react';
+import { parseWithAllDigits } from './digits.js';
 import { useKept } from './session.js';
 import { withoutSecrets } from './spec-secrets.js';
 
@@ -10,7 +11,7 @@ export const EMPTY = { written: {}, name: '', left: [], filled: null };
 /** Returns the draft, and a function that changes some of its members. */
 export function useDraft({ kind, spec: schema }) {
   const [text, keep] = useKept(`pergola-draft-${kind}`);
-  const [draft, setDraft] = useState(() => (text === '' ? EMPTY : { ...EMPTY, ...JSON.parse(text) }));
+  const [draft, setDraft] = useState(() => (text === '' ? EMPTY : { ...EMPTY, ...parseWithAllDigits(text) }));
   const change = (part) => {
     const next = { ...draft, ...part };
     const { kept, left } = withoutSecrets(schema, next.written);

@@ -1,5 +1,6 @@
 /** The condition of a permission in words: `{owner: {_eq: "X-Engine-User-Id"}}` is `owner = X-Engine-User-Id`.
  *  Pure. In: a condition as it is written. Out: text. Not here: what a condition means (engine/resolve/bool-exp.ts). */
+import { isNumber } from './digits.js';
 
 /** The operators that have a sign or a word; the name of any other one is its word. */
 const SIGNS = {
@@ -53,18 +54,32 @@ export function inWords(condition) {
 function words(condition, path) {
   if (!isObject(condition)) return JSON.stringify(condition);
   const parts = Object.entries(condition).map(([name, value]) => part(name.replace(/^\$/, '_'), value, path));
-  return joined(parts.filter(Boolean), ' and ');
+  return all(parts);
+}
+
+/** The words of a condition that is never true. */
+const NEVER = 'never';
+
+function all(parts) {
+  return parts.includes(NEVER) ? NEVER : joined(parts.filter(Boolean), JOINED._and);
+}
+
+function any(parts) {
+  // One alternative that is always true makes the others irrelevant.
+  if (parts.includes('')) return '';
+  const possible = parts.filter((text) => text !== NEVER);
+  return possible.length === 0 ? NEVER : joined(possible, JOINED._or);
 }
 
 function part(name, value, path) {
   if (name in JOINED && Array.isArray(value)) {
     const parts = value.map((each) => words(each, path));
-    if (name === '_or' && value.length === 0) return 'never';
-    // One alternative that is always true makes the others irrelevant.
-    if (name === '_or' && parts.includes('')) return '';
-    return joined(parts.filter(Boolean), JOINED[name]);
+    return name === '_or' ? any(parts) : all(parts);
   }
-  if (name === '_not') return `not (${words(value, path) || 'every row'})`;
+  if (name === '_not') {
+    const inner = words(value, path);
+    return { '': NEVER, [NEVER]: '' }[inner] ?? `not (${inner})`;
+  }
   if (name === '_exists') {
     const { _table: table, _where: where } = value ?? {};
     return `a row of ${table?.name ?? table} exists where ${words(where ?? {}, '') || 'anything holds'}`;
@@ -108,5 +123,5 @@ function joined(parts, word) {
 }
 
 function isObject(value) {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumber(value);
 }

@@ -1,6 +1,6 @@
-/** A resource as the text of a file for Git. Pure. */
-import { dump } from 'js-yaml';
+/** A resource as the text of a file for Git, whose numbers have all of their digits. Pure. */
+import { printYaml } from '@pergola/engine/metadata';
 
 export function yamlOf(resource) {
-  return dump(resource, { lineWidth: -1, noRefs: true });
+  return printYaml(resource);
 }

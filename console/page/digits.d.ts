@@ -1,0 +1,3 @@
+/** The types of digits.js for tests. */
+export function parseWithAllDigits(text: string): unknown;
+export function isNumber(value: unknown): boolean;
