@@ -129,7 +129,7 @@ test('secrets, and what was hidden because it may be one, are left out with thei
   const presets = (set: object) => ({ ...spec, insert: { check: {}, set } });
   expect(withoutSecrets(permission.spec, presets({ owner: 'a-secret' }))).toEqual({
     kept: { ...spec, insert: { check: {} } },
-    left: ['spec.insert.set.owner'],
+    left: ['spec.insert.set'],
   });
   const own = { owner: 'X-Engine-User-Id' };
   expect(withoutSecrets(permission.spec, presets({ ...own, kind: '(hidden)', rank: 7 }))).toEqual({

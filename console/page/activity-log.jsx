@@ -11,6 +11,11 @@ const PAGE = 50;
 export function Log({ session, triggers, label, kind, all, options, chosen, status, statuses, ...rest }) {
   const { onChoose, setView, read, columns, detailsOf } = rest;
   const { rows, problem, isReading, isWhole, start, more } = usePages(read, `${chosen} ${status}`);
+  const [note, setNote] = useState('');
+  const readAgain = (said) => {
+    start();
+    setNote(said);
+  };
   if (session.access !== 'administrator') {
     return (
       <p>
@@ -27,7 +32,7 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
         className="controls"
         onSubmit={(event) => {
           event.preventDefault();
-          start();
+          readAgain('');
         }}
       >
         <label>
@@ -55,7 +60,7 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
         </button>
       </form>
       <p role="status" className={!isReading && (problem || triggers.problem) ? 'problem' : undefined}>
-        {isReading ? 'Reading…' : problem || triggers.problem || (rows === null ? NOT_YET : '')}
+        {isReading ? 'Reading…' : problem || triggers.problem || (rows === null ? NOT_YET : note)}
       </p>
       {rows !== null && (
         <Grid
@@ -64,7 +69,7 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
           rows={rows}
           most={rows.length}
           keyOf={({ id }) => id}
-          detailsOf={(row) => detailsOf(row, start)}
+          detailsOf={(row) => detailsOf(row, readAgain)}
           empty="The log has no such entry."
         />
       )}

@@ -64,8 +64,8 @@ function EventDetails({ event: { id, payload }, session, source, onDelivered }) 
   const redeliver = () =>
     perform(session, 'pg_redeliver_event', args).then(
       () => {
-        setSaid('The event will be delivered again. Read the log again to see what came of it.');
-        onDelivered();
+        setSaid('');
+        onDelivered('The event will be delivered again. Read the log again to see what came of it.');
       },
       ({ message }) => setSaid(message),
     );

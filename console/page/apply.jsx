@@ -26,6 +26,9 @@ export function Apply({ session, file, result: { edits, version, manager, change
       throw error.code === 'conflict' ? new Error(CHANGED) : error;
     }
   };
+  if (manager.folder !== undefined && changes.some(({ owner }) => owner !== undefined)) {
+    return <p>{`${file.resource} is in a file of ${manager.folder} already: change it there.`}</p>;
+  }
   if (manager.folder !== undefined) {
     const check = () => send({ dry_run: true });
     return <FolderFile key={file.name} {...{ session, file, check, onDone }} folder={manager.folder} />;

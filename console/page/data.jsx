@@ -164,7 +164,9 @@ function Page({ session, headers, table, tables, target, view, setView, onRunAga
   const columns = inOrder(given.columns, fields.length > 0 ? fields : keys);
   const through = view.through && { ...view.through, byKey: table.byKey, field: target };
   const { question, rowsIn } = rowsQuery({ table, columns, keys, through, filters, order, page, pageRows });
-  const refusal = problemOf(filters, columns);
+  // All rows would not be what the link is about.
+  const isCut = view.unread.includes('filters');
+  const refusal = isCut ? 'The filters of the link cannot be read.' : problemOf(filters, columns);
   const text = refusal ? null : JSON.stringify(question);
   const { data, isRunning, tookMs, cancel, ...failed } = useQuery(session, headers, text);
   const problem = refusal || failed.problem;

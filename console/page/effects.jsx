@@ -5,12 +5,11 @@
 import { effectLines } from '@pergola/operator/effects';
 import { useState } from 'react';
 import { Apply } from './apply.jsx';
-import { managerIn } from './managed-by.js';
+import { hasResources, managerIn } from './managed-by.js';
 import { ObjectChange } from './object-change.jsx';
 import { printedKey } from './object-key.js';
 import { perform } from './requests.js';
 import { editAt, editsOf, fieldOf } from './resource.js';
-import { IS_READ_ONLY } from './session.js';
 
 export function Effects({ row, spec, isComplete, session, file }) {
   const [result, setResult] = useState(null);
@@ -104,12 +103,15 @@ async function effectsOf(row, spec, session, resource) {
       const field = fieldOf(row, spec, edit, path ?? []);
       return field === undefined ? reason : `${field}: ${reason}`;
     });
+    const manager = managerIn(await perform(session, 'get_catalog_state', {}));
+    const { changes } = answer;
+    const unowned = hasResources(manager) && spec.adoptionPolicy !== 'Always' ? unownedIn(changes) : [];
     return {
       edits: put,
       version: answer.resource_version,
-      manager: IS_READ_ONLY ? {} : managerIn(await perform(session, 'get_catalog_state', {})),
-      changes: answer.changes,
-      problems: [...problems, ...conflictsIn(answer.changes, resource)],
+      manager,
+      changes,
+      problems: [...problems, ...conflictsIn(changes, resource), ...unowned],
       effects: [
         ...effectLines(answer),
         ...others.map(({ name }) => asWarning(`${name} does not fit, with or without this resource`)),
@@ -124,6 +126,16 @@ async function effectsOf(row, spec, session, resource) {
       effects: [],
     };
   }
+}
+
+/** Returns a line for each object that somebody has made by hand and that the resource would change: the operator leaves such an object as it is. */
+function unownedIn(changes) {
+  return changes
+    .filter(({ change, owner }) => change === 'changed' && owner === undefined)
+    .map(
+      ({ key }) =>
+        `${printedKey(key)} exists, differs, and belongs to no resource: set adoptionPolicy: Always to take it over`,
+    );
 }
 
 /** Returns a line for each object of another resource: the operator leaves it to that one. A resource of the same kind and name is the same one. */

@@ -4,3 +4,8 @@
 export function managerIn({ operator_state: operator, console_state: console }) {
   return { isOperator: operator?.manager !== undefined, folder: console?.pergola_up?.folder };
 }
+
+/** Returns true when resources are what writes here. */
+export function hasResources({ isOperator, folder }) {
+  return isOperator || folder !== undefined;
+}

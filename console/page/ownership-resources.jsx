@@ -21,6 +21,7 @@ export function Resources({ session, view, setView }) {
   const isMissing =
     view.resource !== '' &&
     ![...answer.resources, ...answer.unserved].some(({ resource }) => resource === view.resource);
+  const unserved = answer.unserved.filter(({ resource }) => isFound(resource, view.find));
   return (
     <>
       <Find view={view} setView={setView} label="Find a resource" />
@@ -30,13 +31,12 @@ export function Resources({ session, view, setView }) {
           no object.
         </p>
       )}
-      {answer.unserved.length > 0 && (
+      {unserved.length > 0 && (
         <>
           <h2>Not served as written</h2>
           <Grid
-            empty={NOT_FOUND}
             label="Not served as written"
-            rows={answer.unserved.filter(({ resource }) => isFound(resource, view.find))}
+            rows={unserved}
             columns={UNSERVED}
             keyOf={({ resource }) => resource}
             detailsOf={({ resource }) => <Owned resource={resource} session={session} />}

@@ -41,11 +41,15 @@ function visit(schema, value, path, left) {
 
 /** Returns the members that are no secrets; undefined when none is left of some. */
 function visitEach(value, path, left) {
-  const isKept = ([, member]) => !isSecret(member);
   const entries = Object.entries(value);
-  left.push(...entries.filter((entry) => !isKept(entry)).map(([name]) => `${path}.${name}`));
-  const kept = entries.filter(isKept);
-  return kept.length === 0 && entries.length > 0 ? undefined : Object.fromEntries(kept);
+  const kept = entries.filter(([, member]) => !isSecret(member));
+  if (kept.length === 0 && entries.length > 0) {
+    left.push(path);
+    return undefined;
+  }
+  const names = entries.filter((entry) => !kept.includes(entry)).map(([name]) => `${path}.${name}`);
+  left.push(...names);
+  return Object.fromEntries(kept);
 }
 
 /** Returns true for a value that is, contains, or was replaced because it may contain, a secret. */
