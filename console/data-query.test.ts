@@ -174,3 +174,12 @@ test('texts that CSV changes are counted', () => {
   expect(formulasIn(['phone', 'name', 'price', 'note'], rows)).toBe(2);
   expect(formulasIn(['price'], rows)).toBe(0);
 });
+
+test.each([
+  ['a, b', ['a', 'b']],
+  ['["a", "b"]', ['a', 'b']],
+  ['{a,b}', ['a', 'b']],
+  ['{a', ['{a']],
+])('a list of texts: %s', (text, expected) => {
+  expect(operandOf(list('String'), text)).toEqual(expected);
+});

@@ -118,7 +118,9 @@ export function operandOf(type, text) {
   if (isListType(type)) {
     const list = text.trim().startsWith('[') ? parsed(text) : undefined;
     if (Array.isArray(list)) return list;
-    return text.split(',').map((item) => leafOf(namedType(type).name, item.trim()));
+    // As Postgres writes an array.
+    const [, inside = text] = (isJson(namedType(type).name) ? null : /^\s*\{(.*)\}\s*$/s.exec(text)) ?? [];
+    return inside.split(',').map((item) => leafOf(namedType(type).name, item.trim()));
   }
   return leafOf(namedType(type).name, text);
 }
