@@ -109,6 +109,29 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     await page.until(`document.querySelector('.verdict.visible')`);
   });
 
+  test('why says which columns of a row are masked for a role that inherits, and the role sees every row', async () => {
+    const on = { source: 'default', table: { schema: 'public', name: 'book' }, role: 'seer' };
+    await engine.admin('pg_create_select_permission', { ...on, permission: { columns: ['id'], filter: {} } });
+    await engine.admin('add_inherited_role', { role_name: 'two', role_set: ['reader', 'seer'] });
+    await open('role=two&opened=book');
+    expect(await rowOf('book')).toContainEqual(expect.stringContaining('every row'));
+    await page.until(`document.querySelector('.why')`);
+    for (const [user, said] of [
+      ['bob', 'because no parent that reaches it grants them: title.'],
+      ['ann', 'Not masked in this row: title.'],
+    ] as const) {
+      await fill(
+        page,
+        `document.querySelector('.why [name=variables]')`,
+        JSON.stringify({ 'user-id': user }),
+      );
+      await page.pressEnter();
+      await page.until(shows(said));
+    }
+    await engine.admin('drop_inherited_role', { role_name: 'two' });
+    await engine.admin('pg_drop_select_permission', on);
+  });
+
   test('the page begins with the roles, and shows tables with a permission or a difference only', async () => {
     await page.until(shows('both inherits from reader, other'));
     await page.evaluate(

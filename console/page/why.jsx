@@ -18,7 +18,7 @@ const FIELDS = {
 };
 const VALUES = '{"name": "value"}';
 
-export function Why({ table: { source, table }, role, session }) {
+export function Why({ table: { source, table, select }, role, session }) {
   const [result, setResult] = useState(null);
   const [operation, setOperation] = useState('select');
   const object = ['table', source, table.schema, table.name].map(encodeURIComponent).join('/');
@@ -28,7 +28,11 @@ export function Why({ table: { source, table }, role, session }) {
   const explain = async (event) => {
     event.preventDefault();
     try {
-      const args = argumentsIn(new FormData(event.target), key);
+      const columns = operation === 'select' ? (select?.masked_columns ?? []) : [];
+      const args = {
+        ...argumentsIn(new FormData(event.target), key),
+        ...(columns.length > 0 && { columns }),
+      };
       setResult({
         answer: await perform(session, 'pg_explain_access', { source, table, role, operation, ...args }),
       });
@@ -91,7 +95,12 @@ function keyExample({ primary_key: names = [], columns = [] } = {}) {
   return members.length === 0 ? '{"id": 1}' : `{${members.join(', ')}}`;
 }
 
-function Verdict({ answer: { verdict, reasons, permissions } }) {
+function Verdict({ answer: { verdict, reasons, permissions, columns = [] } }) {
+  const namesOf = (wanted) =>
+    columns
+      .filter((each) => each.verdict === wanted)
+      .map(({ column }) => column)
+      .join(', ');
   return (
     <>
       <p>
@@ -102,6 +111,10 @@ function Verdict({ answer: { verdict, reasons, permissions } }) {
           <li key={message}>{message}</li>
         ))}
       </ul>
+      {namesOf('masked') && (
+        <p>Null in this row, because no parent that reaches it grants them: {namesOf('masked')}.</p>
+      )}
+      {namesOf('visible') && <p>Not masked in this row: {namesOf('visible')}.</p>}
       {permissions.map((permission) => (
         <PermissionClauses key={`${permission.role} ${permission.operation}`} permission={permission} />
       ))}
