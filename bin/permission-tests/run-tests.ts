@@ -14,7 +14,7 @@ export type TestResult = {
   /** Empty when the test passed. */
   readonly differences: readonly string[];
   readonly durationMs: number;
-  /** What is wrong with a test that passed (unfailing.ts). */
+  /** Reasons to look at a test that passed (unfailing.ts). */
   readonly notes?: readonly string[];
 };
 

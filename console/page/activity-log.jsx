@@ -59,9 +59,11 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
           Read the log
         </button>
       </form>
-      <p role="status" className={!isReading && (problem || triggers.problem) ? 'problem' : undefined}>
-        {isReading ? 'Reading…' : problem || triggers.problem || (rows === null ? NOT_YET : note)}
-      </p>
+      <State
+        isReading={isReading}
+        problem={problem || triggers.problem}
+        note={rows === null ? NOT_YET : note}
+      />
       {rows !== null && (
         <Grid
           label="Log"
@@ -79,6 +81,14 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
         </button>
       )}
     </>
+  );
+}
+
+function State({ isReading, problem, note }) {
+  return (
+    <p role="status" className={!isReading && problem ? 'problem' : undefined}>
+      {isReading ? 'Reading…' : problem || note}
+    </p>
   );
 }
 

@@ -189,20 +189,9 @@ function Page({ session, headers, table, tables, target, view, setView, onRunAga
         />
       )}
       <div className="actions">
-        <span role="status" className={!isRunning && problem ? 'problem' : undefined}>
-          {isRunning
-            ? 'Running…'
-            : problem || (data && statusOf(rows, page, { tookMs, limit, isList: target.isList }))}
-        </span>
-        {isRunning ? (
-          <button type="button" onClick={cancel}>
-            Cancel
-          </button>
-        ) : (
-          <button type="button" onClick={onRunAgain}>
-            Run again
-          </button>
-        )}
+        <Run {...{ isRunning, problem, cancel, onRunAgain }}>
+          {data && statusOf(rows, page, { tookMs, limit, isList: target.isList })}
+        </Run>
         {target.isList && (
           <Paging
             page={page}
@@ -226,6 +215,20 @@ function Page({ session, headers, table, tables, target, view, setView, onRunAga
           linkTo={(row, relationship) => linkTo(viewOf(row, relationship), setView)}
         />
       )}
+    </>
+  );
+}
+
+/** The state of the query, and the button that ends it or sends it again. */
+function Run({ isRunning, problem, cancel, onRunAgain, children }) {
+  return (
+    <>
+      <span role="status" className={!isRunning && problem ? 'problem' : undefined}>
+        {isRunning ? 'Running…' : problem || children}
+      </span>
+      <button type="button" onClick={isRunning ? cancel : onRunAgain}>
+        {isRunning ? 'Cancel' : 'Run again'}
+      </button>
     </>
   );
 }
