@@ -35,26 +35,14 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
           readAgain('');
         }}
       >
-        <label>
-          {label}
-          <select value={chosen} onChange={(event) => onChoose(event.target.value)}>
-            <option value="">{all ?? '–'}</option>
-            {options.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          State
-          <select value={status} onChange={(event) => setView({ status: event.target.value })}>
-            <option value="">every state</option>
-            {statuses.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <Choice label={label} value={chosen} none={all ?? '–'} options={options} onChange={onChoose} />
+        <Choice
+          label="State"
+          value={status}
+          none="every state"
+          options={statuses.map((each) => [each, each])}
+          onChange={(next) => setView({ status: next })}
+        />
         <button type="submit" disabled={isReading || (chosen === '' && all === undefined)}>
           Read the log
         </button>
@@ -81,6 +69,22 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
         </button>
       )}
     </>
+  );
+}
+
+function Choice({ label, value, none, options, onChange }) {
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">{none}</option>
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
