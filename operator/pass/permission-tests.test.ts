@@ -147,6 +147,20 @@ test('a gate that names no Table of the Engine is said so by the test, whatever 
   );
 });
 
+test.each([{ kind: 'Engine' }, { kind: 'Table', name: 'note' }])(
+  'a gate %o of a test that the Engine does not allow is not Ready, since it holds nothing',
+  async (gate) => {
+    ports.resources = [table('note'), noteTest({ gate })];
+    await pass(OPTIONS);
+    expect(said()).toBe('False DependencyNotReady, Unknown NotRun');
+    expect(ports.message(noteTest())).toContain(
+      'spec.gate holds nothing: the Engine does not allow tests; set spec.policies.permissionTests: Run of the Engine',
+    );
+    await pass();
+    expect(said()).toBe('True Applied, True TestPassed');
+  },
+);
+
 test('a test does not run without runAfterApply, without the policy, in another namespace, and before its Engine admits it', async () => {
   const consent = {
     home: 'home',

@@ -79,6 +79,11 @@ export async function withTests(
     if (table !== undefined && !names.has(table)) {
       verdicts.set(uid, withOutcome(verdicts.get(uid)!, 'DependencyNotReady', missingText(table)));
     }
+    const test = results.get(uid);
+    if (test?.isRun === false && specOf(cr).gate) {
+      const text = `spec.gate holds nothing: ${test.message}`;
+      verdicts.set(uid, withOutcome(verdicts.get(uid)!, 'DependencyNotReady', text));
+    }
   }
   const stored = await storeResults(engine, { snapshot, results, now: clock.now() }, report);
   const memory = memoryOf(applied, results, pass, stored);
