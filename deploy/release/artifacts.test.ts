@@ -50,6 +50,7 @@ describeHelm('a release', (helm) => {
       `npm/pergola-${NAME}.tgz: OK`,
       `pergola-${NAME}.spdx.json: OK`,
       `pergola-crds-${NAME}.yaml: OK`,
+      `pergola-manifests-${NAME}.tgz: OK`,
       `pergola-schemas-${NAME}.tgz: OK`,
     ]);
     for (const chart of ['pergola', 'pergola-crds']) {
@@ -63,6 +64,18 @@ describeHelm('a release', (helm) => {
     expect(definitions.map(({ spec }) => spec.names.kind).toSorted()).toEqual(
       KINDS.map(({ kind }) => kind).toSorted(),
     );
+    const manifests = execFileSync('tar', ['-tzf', join(target, `pergola-manifests-${NAME}.tgz`)], {
+      encoding: 'utf8',
+    }).split('\n');
+    for (const file of [
+      'crds/kustomization.yaml',
+      'deploy/kustomize/pergola.yaml',
+      'deploy/argocd/argocd-cm.yaml',
+      'deploy/examples/library/tables/book.yaml',
+    ]) {
+      expect(manifests).toContain(file);
+    }
+    expect(manifests.filter((file) => /\.(test\.)?ts$|generated\/.*\.json$/.test(file))).toEqual([]);
     const bill = JSON.parse(readFileSync(join(target, `pergola-${NAME}.spdx.json`), 'utf8'));
     const names = bill.packages.map(({ name }: { readonly name: string }) => name);
     expect(names).toEqual(

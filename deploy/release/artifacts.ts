@@ -1,4 +1,4 @@
-/** Builds what a release publishes, but for the image: the package of npm, both charts, the definitions as one file, their JSON Schemas, the bill
+/** Builds what a release publishes, but for the image: the package of npm, both charts, the definitions as one file, the files of `deploy` that guides apply, JSON Schemas, the bill
  *  of materials, the notes of the version from CHANGELOG.md, and the checksums of all of them.
  *  `node deploy/release/artifacts.ts v1.2.3 [FOLDER]`: the tag must be the version of package.json, and CHANGELOG.md must have its section.
  *  In: a checkout, helm, and SITE_URL (bin/package.ts). Out: files in the folder (default: dist/release). Not here: publishing and signing (.github/workflows/release.yaml),
@@ -49,6 +49,7 @@ export async function buildRelease(
   }
   write(`pergola-crds-${name}.yaml`, definitions());
   packSchemas(join(folder, `pergola-schemas-${name}.tgz`));
+  packManifests(join(folder, `pergola-manifests-${name}.tgz`));
   write(`pergola-${name}.spdx.json`, billIn(packed));
   write(CHECKSUMS, checksumsOf(folder));
 }
@@ -84,6 +85,20 @@ function packSchemas(archive: string): void {
   writeSchemas(folder);
   execFileSync('tar', ['-czf', archive, '-C', folder, '.']);
   rmSync(folder, { recursive: true });
+}
+
+/** The files that guides apply without a clone, at their places in it: kustomizations name each other. */
+const MANIFESTS = [
+  'crds/kustomization.yaml',
+  'crds/generated/*.yaml',
+  'deploy/kustomize/*.yaml',
+  'deploy/argocd/**/*.{yaml,lua}',
+  'deploy/examples/**/*.*',
+];
+
+function packManifests(archive: string): void {
+  const files = globSync(MANIFESTS, { cwd: ROOT }).toSorted();
+  execFileSync('tar', ['-czf', archive, '-C', ROOT, ...files]);
 }
 
 /** Returns the bill of materials that the package contains. */
