@@ -8,11 +8,11 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import MiniSearch from 'minisearch';
 import project from '../../package.json' with { type: 'json' };
-import { ROOT, type SiteDocument, siteDocuments } from './documents.ts';
-import { markdownPath, pageHtml } from './layout.ts';
+import { markdownPath, ROOT, type SiteDocument, siteDocuments } from './documents.ts';
+import { pageHtml } from './layout.ts';
 import { type NavigationGroup, navigationOf } from './navigation.ts';
 import { INDEX } from './page/words.js';
-import { type Rendered, render } from './rendering.ts';
+import { markdownOf, type Rendered, render } from './rendering.ts';
 
 export type SiteOptions = {
   readonly repository?: string | undefined;
@@ -39,7 +39,7 @@ export function buildSite(
   };
   for (const { document, rendered } of pages) {
     write(document.path, pageHtml(document, rendered, layout));
-    write(markdownPath(document), document.text);
+    write(markdownPath(document), markdownOf(document, targets));
     for (const file of rendered.files) {
       mkdirSync(dirname(join(folder, file)), { recursive: true });
       copyFileSync(join(ROOT, file), join(folder, file));

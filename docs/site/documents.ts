@@ -47,3 +47,8 @@ function pathOf(source: string): string {
 function titleOf(text: string): string {
   return (/^# (.+)$/m.exec(text)?.[1] ?? '').replaceAll('`', '');
 }
+
+/** Returns the path of the Markdown of a page. */
+export function markdownPath({ path }: SiteDocument): string {
+  return path.replace(/\.html$/, '.md');
+}

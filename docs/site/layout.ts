@@ -1,6 +1,6 @@
 /** The page around a document: header with search and versions, navigation, headings, content. In: the parts. Out: HTML. Pure.
  *  All addresses of the site are relative, so that it works in any folder of any host. Not here: style, search and what the menu of versions does (page/). */
-import type { SiteDocument } from './documents.ts';
+import { markdownPath, type SiteDocument } from './documents.ts';
 import type { NavigationGroup } from './navigation.ts';
 import { pathFrom, type Rendered } from './rendering.ts';
 
@@ -55,11 +55,6 @@ ${headingsHtml(rendered)}
 </body>
 </html>
 `;
-}
-
-/** Returns the path of the Markdown of a page. */
-export function markdownPath({ path }: SiteDocument): string {
-  return path.replace(/\.html$/, '.md');
 }
 
 /** Returns the link to the file of the page on the forge, where a reader proposes a change. */

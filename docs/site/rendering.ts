@@ -4,7 +4,7 @@
 import { dirname, join, relative } from 'node:path';
 import markdownIt from 'markdown-it';
 import { anchors } from './anchors.ts';
-import type { SiteDocument } from './documents.ts';
+import { markdownPath, type SiteDocument } from './documents.ts';
 
 export type Heading = { readonly level: number; readonly anchor: string; readonly text: string };
 export type Section = Heading & { readonly body: string };
@@ -41,6 +41,25 @@ export function render(document: SiteDocument, targets: Targets): Rendered {
     for (const child of token.children ?? []) setAddress(child, document, targets, files);
   }
   return { html: markdown.renderer.render(tokens, markdown.options, {}), sections, files };
+}
+
+/** Returns the Markdown of a document with links to the Markdown of others, as they are beside it. Code is as it was. */
+export function markdownOf(document: SiteDocument, { documents, repository }: Targets): string {
+  const own = markdownPath(document);
+  const linked = (text: string) =>
+    text.replace(/\]\(([^)\s]+)\)/g, (link, address: string) => {
+      if (/^([a-z]+:|#)/.test(address)) return link;
+      const [path = '', anchor] = decodeURI(address).split('#');
+      const file = join(dirname(document.source), path).replace(/\/$/, '');
+      const target = documents.get(file);
+      if (target) return `](${pathFrom(own, markdownPath(target), anchor)})`;
+      if (/\.(png|svg)$/.test(file)) return `](${pathFrom(own, file)})`;
+      return repository === undefined ? link : `](${repository}/${file})`;
+    });
+  return document.text
+    .split(/(^```[\s\S]*?^```$)/m)
+    .map((part, i) => (i % 2 === 0 ? linked(part) : part))
+    .join('');
 }
 
 /** Gives headings their anchors. Returns the sections that they begin. */

@@ -12,7 +12,10 @@ const SAME = [
   [/\bsigning in\b/g, 'signingin'],
   [/\b(disaster( recovery)?|backups?|restore)\b/g, 'backup'],
   [/\b(uninstall|removing|remove)\b/g, 'remove'],
-  [/\b(machine size|size of the machine|how large|how much memory|how many cores|capacity|sizing)\b/g, 'sizing'],
+  [
+    /\b(machine size|size of the machine|how large|how much memory|how many cores|capacity|sizing)\b/g,
+    'sizing',
+  ],
   [/\b(docker|docker[- ]compose|containers?)\b/g, 'container'],
   [/\b(pagination|paging|pages? through)\b/g, 'pagination'],
 ];
