@@ -99,6 +99,14 @@ async function run(): Promise<void> {
       count: TABLES,
       operator,
       statusWrites: (kind, name) => statusWrites(kube, kind, name),
+      cpuSeconds: async () =>
+        new Map([
+          ['the operator', operator.cpuSeconds()],
+          ['the engine', cpuSeconds(engine.pid)],
+          ['the API server', (await apiServerUse(kube)).cpuSeconds],
+          ['etcd', cpuSeconds(kube.etcdPid)],
+          ['this program', cpuSeconds(process.pid)],
+        ]),
       engine,
       say,
     });

@@ -24,6 +24,8 @@ type World = {
   /** Returns the writes of the status of a resource by ServiceAccounts. */
   readonly statusWrites: (kind: string, name: string) => Promise<readonly TimeSpan[]>;
   readonly engine: Pick<Engine, 'url'>;
+  /** The seconds of processor time that each process has used so far, by name. */
+  readonly cpuSeconds: () => Promise<ReadonlyMap<string, number>>;
   readonly say: (what: string, value: number) => void;
 };
 
@@ -43,9 +45,11 @@ export async function measureMassDeletion(world: World): Promise<void> {
   await resources.untilReady(2);
   const watch = new Watch(world);
   const phase = async (what: string, body: () => Promise<void>) => {
-    const began = performance.now();
+    const [began, before] = [performance.now(), await world.cpuSeconds()];
     await body();
     say(`${what} s`, (performance.now() - began) / 1000);
+    const used = await world.cpuSeconds();
+    for (const [name, seconds] of used) say(`${what}: CPU of ${name} s`, seconds - before.get(name)!);
     await watch.report(what, say);
   };
   await phase('all Ready', async () => {

@@ -62,7 +62,7 @@ export type PassScope = {
   /** True when the rest waits for the next pass. */
   readonly isCut: boolean;
   /** True when resources were created or deleted. */
-  readonly hasOthers: boolean;
+  readonly hasCreatedOrDeleted: boolean;
   /** True when the resources are those that were edited, without any that were created or deleted. */
   readonly isOfEdits: boolean;
   /** True when the pass leaves something to a pass over all resources. */
@@ -90,7 +90,15 @@ export function fullScope(snapshot: CrSnapshot, reading: EngineReading, manager:
   const { ledger: objects, reservations } = reading;
   const owned = [...objects.values()].filter((entry) => entry.manager === manager).length;
   const ledger = { manager, objects, reservations };
-  return { snapshot, ledger, skipped: NO_RESOURCES, owned, isCut: false, hasOthers: true, ...ON_ALL };
+  return {
+    snapshot,
+    ledger,
+    skipped: NO_RESOURCES,
+    owned,
+    isCut: false,
+    hasCreatedOrDeleted: true,
+    ...ON_ALL,
+  };
 }
 
 /** Returns the scope of the changes since the previous pass; undefined when the full scope is needed. */
@@ -114,11 +122,11 @@ export function incrementalScope(previous: PassState, observation: PassInputs): 
   const later = laterIn(created, mostNew);
   const chosen = unsettled.filter((cr) => !later.has(cr));
   const scope = scopeAround({ chosen, later, skipped, keys }, previous, observation);
-  return { ...scope, hasOthers: created.length + gone.length > 0 };
+  return { ...scope, hasCreatedOrDeleted: created.length + gone.length > 0 };
 }
 
 /** Returns how many resources were created and deleted since the previous pass, without a look at their specs. */
-export function countOthers(
+export function countCreatedAndDeleted(
   { resources: before }: PassState,
   { snapshot: { resources } }: PassInputs,
 ): { readonly created: number; readonly deleted: number } {
@@ -226,7 +234,7 @@ function scopeAround(
     skipped,
     owned: previous.owned,
     isCut: later.size > 0,
-    hasOthers: false,
+    hasCreatedOrDeleted: false,
     ...ON_ALL,
   };
 }

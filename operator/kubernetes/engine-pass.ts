@@ -516,7 +516,7 @@ export class EnginePass {
       backoff: report.backoff,
       tests: report.tests,
       heldBack: report.heldBack,
-      asksFirst: report.asksFirst,
+      admitsFirst: report.admitsFirst,
     };
     this.#memories.set(key, memory);
     if (failures > 0) return this.#retry(memory);

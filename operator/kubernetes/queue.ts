@@ -48,9 +48,9 @@ export type Mark = {
 type Marks = { readonly since: number; readonly readyAt: number };
 
 type Entry = {
-  /** The marks of edits. */
+  /** The marks of edited resources. */
   edits: Marks | undefined;
-  /** The other marks. */
+  /** The marks of created and deleted resources, and of everything else. */
   others: Marks | undefined;
   /** The time of the next pass if nothing is marked. */
   dueAt: number | undefined;

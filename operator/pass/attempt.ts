@@ -16,15 +16,9 @@ import { inconsistentIn } from '../ports/inconsistent-object.ts';
 import type { ReconcileOptions } from '../ports/options.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { CrSnapshot } from '../ports/resources.ts';
-import { type HeldChanges, NO_HELD_CHANGES } from '../settle/hold-back.ts';
+import { NO_HELD_CHANGES } from '../settle/hold-back.ts';
 import { editsOf } from '../settle/order.ts';
-import {
-  NO_BACKOFF,
-  noteBreaking,
-  noteRefusal,
-  type RefusalBackoff,
-  withoutApplied,
-} from '../settle/refusal-backoff.ts';
+import { NO_BACKOFF, noteBreaking, noteRefusal, withoutApplied } from '../settle/refusal-backoff.ts';
 import { isOutage } from '../status/conditions.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
@@ -56,14 +50,16 @@ export type Attempt = Omit<
   'statuses' | 'isWaiting' | 'isCut' | 'isOfEdits' | 'resources' | 'unpublished' | 'passState'
 >;
 
-/** Results of the previous pass that an attempt may use, and what the next one is for. */
+/** The results of an attempt that the next one uses. */
+type LeftToNext = Pick<Attempt, 'backoff' | 'heldBack' | 'admitsFirst'>;
+
+/** Results of the previous pass that an attempt may use, and what this one is for. */
 export type PreviousAttempt = {
+  readonly [Result in keyof LeftToNext]?: LeftToNext[Result] | undefined;
+} & {
   /** True when other changes still linger: edits then have a pass of their own, which does not wait for them. */
   readonly isForEdits?: boolean | undefined;
   readonly passState?: PassState | undefined;
-  readonly backoff?: RefusalBackoff | undefined;
-  readonly heldBack?: HeldChanges | undefined;
-  readonly asksFirst?: boolean | undefined;
 };
 
 /** Plans and writes, and starts again from the current state when another client wrote in between. When the engine has no problem, a
@@ -73,17 +69,12 @@ export type PreviousAttempt = {
 export async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
-  {
-    isForEdits = false,
-    passState,
-    backoff: earlier = NO_BACKOFF,
-    heldBack: heldEarlier = NO_HELD_CHANGES,
-    asksFirst = false,
-  }: PreviousAttempt,
+  { isForEdits = false, passState, ...before }: PreviousAttempt,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
   const parts = new Parts();
-  let [wasWritten, backoff, heldBack] = [false, earlier, heldEarlier];
-  let [doubt, isAsked]: [Doubt, boolean] = ['none', false];
+  const earlier = leftBefore(before);
+  let { backoff, heldBack } = earlier;
+  let [wasWritten, isAdmitted, doubt]: [boolean, boolean, Doubt] = [false, false, 'none'];
   let known = passState;
   for (let tries = 1; ; ) {
     let snapshot = await source.snapshot();
@@ -96,20 +87,16 @@ export async function attempt(
       snapshot = migrated.snapshot;
       const observation = { snapshot, reading, options };
       // After a refusal edits have waited long enough.
-      const first = await decideFirst(wasWritten ? undefined : known, observation, {
-        isForEdits: isForEdits || doubt !== 'none',
-        pause: () => clock.sleep(0),
-      });
+      const comesFirst = isForEdits || doubt !== 'none';
+      const first = await decideFirst(wasWritten ? undefined : known, observation, comesFirst, clock);
       decided = await withLostResources(first, observation);
-      isAsked = isAskedFor(decided, options, { doubt, asksFirst });
-      const mustFit = !isAsked && inconsistentIn(reading.inconsistent).length === 0;
+      isAdmitted = needsAdmission(decided, options, doubt, earlier.admitsFirst);
+      const mustFit = !isAdmitted && inconsistentIn(reading.inconsistent).length === 0;
       await sendValues(engine, decided.decided.desired.values);
       await clock.sleep(0);
       const nowMs = clock.now().getTime();
-      made = await planOn(reading, decided, options, {
-        ...{ engine, mustFit, backoff, heldBack, nowMs },
-        most: parts.most,
-      });
+      const { most } = parts;
+      made = await planOn(reading, decided, options, { engine, mustFit, backoff, heldBack, nowMs, most });
       if (!isEnough(made)) {
         known = undefined;
         continue;
@@ -125,15 +112,13 @@ export async function attempt(
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
         await removeUnusedValues(engine, made, snapshot, options);
         const verdicts = withMigrations(report.verdicts, migrated);
-        const found = { backoff, heldBack, asksFirst: isAsked && made.settled.excluded.size > 0 };
-        const before = { backoff: earlier, heldBack: heldEarlier, asksFirst: asksFirst || doubt !== 'none' };
-        const left = leftAfter(made, found, before);
+        const left = leftAfter(made, { backoff, heldBack, isAdmitted }, earlier, doubt);
         return { snapshot, report: { ...report, verdicts, wasWritten, ...left } };
       }
       parts.grow();
     } catch (error) {
       if (!(error instanceof EngineProblem)) throw error;
-      if (isAboutContent(error) && !isAsked) {
+      if (isAboutContent(error) && !isAdmitted) {
         doubt = decided?.scope.isOfEdits ? 'all' : 'others';
         continue;
       }
@@ -145,7 +130,7 @@ export async function attempt(
         if (parts.mayGoOn) continue;
       }
       if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
-        return { snapshot, report: { ...failed(snapshot, error), backoff, heldBack, asksFirst } };
+        return { snapshot, report: { ...failed(snapshot, error), ...earlier, backoff, heldBack } };
       }
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
@@ -153,13 +138,22 @@ export async function attempt(
 }
 
 /** Returns what the next pass may use. A pass over edits alone leaves what else was refused or held back as it was. */
-function leftAfter({ scope, settled }: PassPlan, found: LeftToNext, before: LeftToNext): LeftToNext {
-  if (scope.isOfEdits) return before;
-  const { asksFirst } = scope.hasOthers ? found : before;
-  return { backoff: withoutApplied(found.backoff, settled.excluded), heldBack: found.heldBack, asksFirst };
+function leftAfter(
+  { scope, settled }: PassPlan,
+  { backoff, heldBack, isAdmitted }: Pick<Attempt, 'backoff' | 'heldBack'> & { readonly isAdmitted: boolean },
+  before: LeftToNext,
+  doubt: Doubt,
+): LeftToNext {
+  if (scope.isOfEdits) return { ...before, admitsFirst: before.admitsFirst || doubt !== 'none' };
+  const isLeftOut = isAdmitted && settled.excluded.size > 0;
+  const admitsFirst = scope.hasCreatedOrDeleted ? isLeftOut : before.admitsFirst;
+  return { backoff: withoutApplied(backoff, settled.excluded), heldBack, admitsFirst };
 }
 
-type LeftToNext = Pick<Attempt, 'backoff' | 'heldBack' | 'asksFirst'>;
+function leftBefore(before: Omit<PreviousAttempt, 'isForEdits' | 'passState'>): LeftToNext {
+  const { backoff = NO_BACKOFF, heldBack = NO_HELD_CHANGES, admitsFirst = false } = before;
+  return { backoff, heldBack, admitsFirst };
+}
 
 /** The changes that the engine has refused in this pass: none, those of a scope that are not edits alone, or edits as well. */
 type Doubt = 'none' | 'others' | 'all';
@@ -168,25 +162,27 @@ type Doubt = 'none' | 'others' | 'all';
 async function decideFirst(
   known: PassState | undefined,
   observation: PassInputs,
-  { isForEdits, pause }: { readonly isForEdits: boolean; readonly pause: () => Promise<void> },
+  isForEdits: boolean,
+  clock: Ports['clock'],
 ): Promise<DecidedIn> {
   const edits = known && decideEdits(known, observation, isForEdits);
   if (edits) return edits;
   const { snapshot, reading, options } = observation;
-  await translateInSlices(snapshot, objectsIn(reading.metadata), options, pause);
+  await translateInSlices(snapshot, objectsIn(reading.metadata), options, () => clock.sleep(0));
   return (known && decideIncrementally(known, observation, isForEdits)) ?? decideOnAll(observation);
 }
 
 /** True when the engine is asked which changes fit before they are written: after a refusal, and when one is likely. New resources often arrive
  *  before what they need, and of many deleted tables some are named by what stays. A refused write costs as much as the question, and an edit
  *  would wait for both. */
-function isAskedFor(
+function needsAdmission(
   { scope, decided }: DecidedIn,
   { policies }: ReconcileOptions,
-  { doubt, asksFirst }: { readonly doubt: Doubt; readonly asksFirst: boolean },
+  doubt: Doubt,
+  admitsFirst: boolean,
 ): boolean {
   if (doubt === 'all' || (doubt === 'others' && !scope.isOfEdits)) return true;
-  if (asksFirst && scope.hasOthers) return true;
+  if (admitsFirst && scope.hasCreatedOrDeleted) return true;
   const deleted = decided.decisions.filter(({ action, key }) => action === 'delete' && !isLeaf(key));
   return deleted.length > policies.pruneGuard.maxObjects;
 }

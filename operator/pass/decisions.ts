@@ -4,7 +4,7 @@
 import { type Decisions, decide } from '../decide/decide.ts';
 import { type Desired, desire, isElsewhere } from '../decide/desired.ts';
 import {
-  countOthers,
+  countCreatedAndDeleted,
   fullScope,
   incrementalScope,
   isScopeSufficient,
@@ -49,7 +49,7 @@ export function decideEdits(
   observation: PassInputs,
   isForEdits: boolean,
 ): DecidedIn | undefined {
-  const { created, deleted } = countOthers(passState, observation);
+  const { created, deleted } = countCreatedAndDeleted(passState, observation);
   const areMany = deleted === 0 && created > mostNewIn(passState, observation);
   if (!areMany && !(isForEdits && created + deleted > 0)) return undefined;
   return decidedIn(scopeOfEdits(passState, observation, isForEdits), observation);

@@ -66,8 +66,8 @@ export type Report = {
   readonly backoff: RefusalBackoff;
   /** The changes that were held back, for the next pass. */
   readonly heldBack: HeldChanges;
-  /** True when the next pass asks which changes fit before it writes: the last write that created or deleted objects did not fit as a whole. */
-  readonly asksFirst: boolean;
+  /** True when the next pass requests an admission before it writes: the last changes of created or deleted resources did not all fit. */
+  readonly admitsFirst: boolean;
   /** The results of PermissionTests, for the next pass. */
   readonly tests?: TestMemory | undefined;
   /** Absent when the next pass needs the full scope. */
