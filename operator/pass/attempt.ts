@@ -112,7 +112,7 @@ export async function attempt(
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
         await removeUnusedValues(engine, made, snapshot, options);
         const verdicts = withMigrations(report.verdicts, migrated);
-        const left = leftAfter(made, { backoff, heldBack, isAdmitted }, earlier, doubt);
+        const left = leftAfter(made, { backoff, heldBack }, earlier, doubt);
         return { snapshot, report: { ...report, verdicts, wasWritten, ...left } };
       }
       parts.grow();
@@ -140,14 +140,12 @@ export async function attempt(
 /** Returns what the next pass may use. A pass over edits alone leaves what else was refused or held back as it was. */
 function leftAfter(
   { scope, settled }: PassPlan,
-  { backoff, heldBack, isAdmitted }: Pick<Attempt, 'backoff' | 'heldBack'> & { readonly isAdmitted: boolean },
+  { backoff, heldBack }: Pick<Attempt, 'backoff' | 'heldBack'>,
   before: LeftToNext,
   doubt: Doubt,
 ): LeftToNext {
   if (scope.isOfEdits) return { ...before, admitsFirst: before.admitsFirst || doubt !== 'none' };
-  const isLeftOut = isAdmitted && settled.excluded.size > 0;
-  const admitsFirst = scope.hasCreatedOrDeleted ? isLeftOut : before.admitsFirst;
-  return { backoff: withoutApplied(backoff, settled.excluded), heldBack, admitsFirst };
+  return { backoff: withoutApplied(backoff, settled.excluded), heldBack, admitsFirst: false };
 }
 
 function leftBefore(before: Omit<PreviousAttempt, 'isForEdits' | 'passState'>): LeftToNext {
@@ -172,9 +170,9 @@ async function decideFirst(
   return (known && decideIncrementally(known, observation, isForEdits)) ?? decideOnAll(observation);
 }
 
-/** True when the engine is asked which changes fit before they are written: after a refusal, and when one is likely. New resources often arrive
- *  before what they need, and of many deleted tables some are named by what stays. A refused write costs as much as the question, and an edit
- *  would wait for both. */
+/** True when the engine is asked which changes fit before they are written: after a refusal, also one after which edits came first, and for
+ *  deletions of many tables, since some are often named by what stays. A refused write costs as much as the question, and an edit would wait
+ *  for both. */
 function needsAdmission(
   { scope, decided }: DecidedIn,
   { policies }: ReconcileOptions,

@@ -195,25 +195,6 @@ test('a confirmed deletion of many tables is admitted before it is written: some
   expect(requests).toEqual(['admit', 'write']);
 });
 
-test('after a refusal the next new resources are admitted first, until all of them fit', async () => {
-  const ports = new ScriptedPorts();
-  const all = chainOf(9);
-  ports.resources = [];
-  let past = await reconcile(ports, OPTIONS);
-  const requests = requestsOf(ports);
-  const pass = async (resources: readonly CustomResource[]) => {
-    requests.splice(0);
-    ports.resources = resources;
-    past = await reconcile(ports, OPTIONS, past);
-    return requests.join();
-  };
-  ports.engine.judge = judge;
-  // The table before t1 is not there yet.
-  expect(await pass(all.slice(2, 4))).toBe('write,admit,write');
-  expect(await pass(all.slice(0, 8))).toBe('admit,write');
-  expect(await pass(all)).toBe('write');
-});
-
 test('an edit that arrives while the engine refuses new resources comes before the second try', async () => {
   const ports = new ScriptedPorts();
   const engine = cachedEngine(ports.engine.port, { nowMs: () => 0, maxAgeMs: () => 1 });

@@ -66,7 +66,7 @@ export type Report = {
   readonly backoff: RefusalBackoff;
   /** The changes that were held back, for the next pass. */
   readonly heldBack: HeldChanges;
-  /** True when the next pass requests an admission before it writes: the last changes of created or deleted resources did not all fit. */
+  /** True when the next pass requests an admission before it writes: edits came before changes that the engine has refused. */
   readonly admitsFirst: boolean;
   /** The results of PermissionTests, for the next pass. */
   readonly tests?: TestMemory | undefined;
