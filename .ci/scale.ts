@@ -9,14 +9,16 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { freePort } from '../bin/free-port.ts';
-import { GROUP_VERSION, KINDS } from '../operator/kinds.ts';
+import { GROUP_VERSION, KINDS, kindOf } from '../operator/kinds.ts';
 import { connect } from '../operator/kubernetes/transport.ts';
+import type { Pass, TimeSpan } from '../testing/edit-parts.ts';
 import { type Engine, startEngine } from '../testing/engine-process.ts';
 import { startKube, type TestKube } from '../testing/kube.ts';
 import { measureMassDeletion } from '../testing/mass-deletion.ts';
@@ -48,7 +50,6 @@ const NAMESPACE = 'scale';
 const ACCOUNT = `system:serviceaccount:${NAMESPACE}:operator`;
 /** The default of --prune-delay, and a reserve. */
 const PRUNE_DELAY_MS = 35_000;
-const LINE_END = 10;
 /** The fewest requests of one kind that are printed. */
 const FREQUENT = 5;
 
@@ -97,6 +98,15 @@ async function run(): Promise<void> {
       namespace: NAMESPACE,
       count: TABLES,
       operator,
+      statusWrites: (kind, name) => statusWrites(kube, kind, name),
+      cpuSeconds: async () =>
+        new Map([
+          ['the operator', operator.cpuSeconds()],
+          ['the engine', cpuSeconds(engine.pid)],
+          ['the API server', (await apiServerUse(kube)).cpuSeconds],
+          ['etcd', cpuSeconds(kube.etcdPid)],
+          ['this program', cpuSeconds(process.pid)],
+        ]),
       engine,
       say,
     });
@@ -268,6 +278,8 @@ type Operator = {
   readonly healthUrl: string;
   /** The number of lines of its log so far. */
   readonly logLines: () => number;
+  /** The passes in its log so far. */
+  readonly passes: () => readonly Pass[];
   readonly stop: () => Promise<void>;
 };
 
@@ -283,7 +295,8 @@ async function startOperator(kubeconfig: string): Promise<Operator> {
     ...['--health-port', String(port), '--health-host', '127.0.0.1', '--lease-namespace', NAMESPACE],
     // The engine is on this machine.
     ...['--engine-hosts', '*,127.0.0.1'],
-    ...(options.chains ? ['--prune-delay-seconds', '0'] : []),
+    // At the level debug each pass has a line.
+    ...(options.chains ? ['--prune-delay-seconds', '0', '--log-level', 'debug'] : []),
   ];
   const given = options['node-options'].split(' ').filter(Boolean);
   const child: ChildProcess = spawn(process.execPath, [...given, 'bin/pergola.mjs', 'operator', ...flags], {
@@ -299,9 +312,11 @@ async function startOperator(kubeconfig: string): Promise<Operator> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let lines = 0;
-  child.stdout!.on('data', (chunk: Buffer) => {
-    lines += chunk.filter((byte) => byte === LINE_END).length;
-    if (options.log) process.stdout.write(chunk);
+  const passes: Pass[] = [];
+  createInterface({ input: child.stdout! }).on('line', (line) => {
+    lines++;
+    passes.push(...passIn(line));
+    if (options.log) console.log(line);
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const pid = child.pid!;
@@ -309,6 +324,7 @@ async function startOperator(kubeconfig: string): Promise<Operator> {
   return {
     healthUrl,
     logLines: () => lines,
+    passes: () => passes,
     memoryMb: () => memoryMb(pid),
     mostMemoryMb: () => memoryMb(pid, 'VmHWM'),
     cpuSeconds: () => cpuSeconds(pid),
@@ -322,6 +338,25 @@ async function startOperator(kubeconfig: string): Promise<Operator> {
       await exited;
     },
   };
+}
+
+/** Returns the pass that a line of the operator's log is about. */
+function passIn(line: string): readonly Pass[] {
+  const { time, tookMs, resources } = JSON.parse(line) as Record<string, number | undefined>;
+  if (time === undefined || tookMs === undefined) return [];
+  return [{ from: time - tookMs, to: time, resources: resources ?? 0 }];
+}
+
+/** Returns the times of the operator's writes of a status, from the audit log. */
+async function statusWrites(kube: TestKube, kind: string, name: string): Promise<readonly TimeSpan[]> {
+  const { plural } = kindOf(kind)!;
+  return (await kube.audit())
+    .filter(({ objectRef }) => objectRef?.subresource === 'status')
+    .filter(({ objectRef }) => objectRef?.resource === plural && objectRef.name === name)
+    .map(({ requestReceivedTimestamp, stageTimestamp }) => ({
+      from: Date.parse(requestReceivedTimestamp),
+      to: Date.parse(stageTimestamp),
+    }));
 }
 
 async function measureEdits(tables: ManyTables, operator: Operator, engine: Engine): Promise<void> {

@@ -54,6 +54,9 @@ export type AuditEntry = {
     readonly name?: string;
   };
   readonly responseStatus?: { readonly code: number };
+  readonly requestReceivedTimestamp: string;
+  /** The time of the answer. */
+  readonly stageTimestamp: string;
 };
 
 export type KubeObject = {

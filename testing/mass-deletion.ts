@@ -5,9 +5,12 @@
  *  (operator/pass/mass-deletion.test.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CustomResource, GROUP_VERSION, kindOf } from '../operator/kinds.ts';
+import { type KubeObject, Reflector } from '../operator/kubernetes/reflector.ts';
+import { systemTimers } from '../operator/kubernetes/timers.ts';
 import type { Transport } from '../operator/kubernetes/transport.ts';
+import { type Edit, editParts, type Pass, partsText, type TimeSpan } from './edit-parts.ts';
 import type { Engine } from './engine-process.ts';
-import { inLanes } from './scale.ts';
+import { inLanes, percentile } from './scale.ts';
 
 type World = {
   readonly transport: Transport;
@@ -16,8 +19,13 @@ type World = {
   readonly namespace: string;
   /** The number of tables in chains. */
   readonly count: number;
-  readonly operator: { readonly healthUrl: string };
+  /** The operator, and the passes that it has logged so far. */
+  readonly operator: { readonly healthUrl: string; readonly passes: () => readonly Pass[] };
+  /** Returns the writes of the status of a resource by ServiceAccounts. */
+  readonly statusWrites: (kind: string, name: string) => Promise<readonly TimeSpan[]>;
   readonly engine: Pick<Engine, 'url'>;
+  /** The seconds of processor time that each process has used so far, by name. */
+  readonly cpuSeconds: () => Promise<ReadonlyMap<string, number>>;
   readonly say: (what: string, value: number) => void;
 };
 
@@ -37,10 +45,12 @@ export async function measureMassDeletion(world: World): Promise<void> {
   await resources.untilReady(2);
   const watch = new Watch(world);
   const phase = async (what: string, body: () => Promise<void>) => {
-    const began = performance.now();
+    const [began, before] = [performance.now(), await world.cpuSeconds()];
     await body();
     say(`${what} s`, (performance.now() - began) / 1000);
-    watch.report(what, say);
+    const used = await world.cpuSeconds();
+    for (const [name, seconds] of used) say(`${what}: CPU of ${name} s`, seconds - before.get(name)!);
+    await watch.report(what, say);
   };
   await phase('all Ready', async () => {
     await inLanes(count, async (i) => {
@@ -93,6 +103,12 @@ export function permissionOn(
 export function readyOf({ status, metadata }: CustomResource) {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return ready?.observedGeneration === metadata.generation ? ready : undefined;
+}
+
+type Seen = KubeObject & CustomResource;
+
+function isReady(cr: CustomResource): boolean {
+  return readyOf(cr)?.status === 'True';
 }
 
 function messageOf(engine: CustomResource): string {
@@ -161,20 +177,27 @@ export class ChainResources {
     return this.#world.transport.send({ method: 'GET', path: this.#path(kind, name) });
   }
 
+  /** Resolves when so many are Ready. It watches: lists of thousands of resources would take a core from the API server. */
   async untilReady(count: number): Promise<void> {
-    await until(async () => {
-      const lists = await Promise.all(
-        KINDS_OF_CHAIN.map((kind) =>
-          this.#world.transport.send<{ readonly items: readonly CustomResource[] }>({
-            method: 'GET',
-            path: this.#path(kind),
-          }),
-        ),
-      );
-      return (
-        lists.flatMap(({ items }) => items).filter((cr) => readyOf(cr)?.status === 'True').length >= count
-      );
-    });
+    const ready = new Set<string>();
+    const reflectors = KINDS_OF_CHAIN.map(
+      (kind) =>
+        new Reflector<Seen>({
+          transport: this.#world.transport,
+          timers: systemTimers,
+          path: this.#path(kind),
+          isSame: (before, after) => isReady(before) === isReady(after),
+          onChange: (before, after) => {
+            if (before) ready.delete(before.metadata.uid);
+            if (after && isReady(after)) ready.add(after.metadata.uid);
+          },
+          onSettled: () => {},
+          onProblem: () => {},
+        }),
+    );
+    for (const reflector of reflectors) reflector.start();
+    await until(async () => ready.size >= count, 50);
+    await Promise.all(reflectors.map((reflector) => reflector.stop()));
   }
 
   async untilEngine(holds: (engine: CustomResource) => boolean): Promise<void> {
@@ -229,16 +252,23 @@ export class ChainResources {
 
   /** Changes the columns of the other table for its role. Returns the milliseconds until it is Ready. */
   async editOther(turn: number): Promise<number> {
+    const { sentAt, readyAt } = await this.timedEdit(turn);
+    return readyAt - sentAt;
+  }
+
+  /** Changes the columns of the other table for its role, and waits until it is Ready. */
+  async timedEdit(turn: number): Promise<Edit> {
     const path = this.#path('TablePermission', OTHER);
     const columns = turn % 2 === 0 ? ['id'] : ['id', 'title'];
-    const began = performance.now();
+    const sentAt = wallMs();
     const body = { spec: { select: { columns } } };
     await this.#world.transport.send({ method: 'PATCH', path, contentType: MERGE, body });
+    const acceptedAt = wallMs();
     await until(
       async () => readyOf(await this.#world.transport.send({ method: 'GET', path }))?.status === 'True',
       10,
     );
-    return performance.now() - began;
+    return { sentAt, acceptedAt, readyAt: wallMs() };
   }
 }
 
@@ -249,7 +279,7 @@ class Watch {
   readonly #running: readonly Promise<void>[];
   #isOver = false;
   #livezMs: number[] = [];
-  #editMs: number[] = [];
+  #edits: Edit[] = [];
   /** The start of the edit that is not Ready yet. */
   #editBegan: number | undefined;
   #leaseMs: number[] = [];
@@ -260,14 +290,27 @@ class Watch {
     this.#running = [this.#poll(), this.#edit(), this.#renewals()];
   }
 
-  report(what: string, say: World['say']): void {
+  async report(what: string, say: World['say']): Promise<void> {
     const most = (values: readonly number[]) => (values.length === 0 ? 0 : Math.max(...values));
     say(`${what}: /livez, at most ms`, most(this.#livezMs));
     say(`${what}: age of the lease, at most ms`, most(this.#leaseMs));
     const pending = this.#editBegan === undefined ? 0 : performance.now() - this.#editBegan;
-    say(`${what}: another change Ready, at most ms`, most([...this.#editMs, pending]));
-    say(`${what}: number of other changes`, this.#editMs.length);
-    [this.#livezMs, this.#editMs, this.#leaseMs] = [[], [], []];
+    const edits = this.#edits;
+    say(`${what}: another change Ready, at most ms`, most([...edits.map(durationOf), pending]));
+    say(`${what}: another change Ready, median ms`, percentile(edits.map(durationOf), 50) ?? 0);
+    say(`${what}: number of other changes`, edits.length);
+    [this.#livezMs, this.#edits, this.#leaseMs] = [[], [], []];
+    await this.#reportParts(edits);
+  }
+
+  /** Prints the parts of the slowest edits. */
+  async #reportParts(edits: readonly Edit[]): Promise<void> {
+    const { statusWrites, operator } = this.#world;
+    const writes = await statusWrites('TablePermission', OTHER);
+    for (const edit of edits.toSorted((a, b) => durationOf(b) - durationOf(a)).slice(0, MOST_EXPLAINED)) {
+      const parts = editParts(edit, operator.passes(), writes);
+      console.log(`    ${Math.round(durationOf(edit))} ms: ${parts ? partsText(parts) : 'not in the logs'}`);
+    }
   }
 
   async stop(): Promise<void> {
@@ -289,7 +332,7 @@ class Watch {
   async #edit(): Promise<void> {
     for (let turn = 0; !this.#isOver; turn++) {
       this.#editBegan = performance.now();
-      this.#editMs.push(await this.#resources.editOther(turn));
+      this.#edits.push(await this.#resources.timedEdit(turn));
       this.#editBegan = undefined;
       await sleep(1000);
     }
@@ -307,6 +350,18 @@ class Watch {
       if (renewed) this.#leaseMs.push(Date.now() - Date.parse(renewed));
     }
   }
+}
+
+/** The slowest edits of a phase whose parts are printed. */
+const MOST_EXPLAINED = 3;
+
+function durationOf({ sentAt, readyAt }: Edit): number {
+  return readyAt - sentAt;
+}
+
+/** Returns the time by the clock of the machine, with fractions of a millisecond. */
+function wallMs(): number {
+  return performance.timeOrigin + performance.now();
 }
 
 async function until(holds: () => Promise<boolean>, everyMs = 500): Promise<void> {

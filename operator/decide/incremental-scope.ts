@@ -61,6 +61,8 @@ export type PassScope = {
   readonly owned: number;
   /** True when the rest waits for the next pass. */
   readonly isCut: boolean;
+  /** True when resources were created or deleted. */
+  readonly hasCreatedOrDeleted: boolean;
   /** True when the resources are those that were edited, without any that were created or deleted. */
   readonly isOfEdits: boolean;
   /** True when the pass leaves something to a pass over all resources. */
@@ -77,7 +79,7 @@ export type PassInputs = {
 /** The most new resources of a pass. A change of another resource waits for the end of the pass before it, so there are as many as take about
  *  `PASS_MS` at the pace of an earlier pass. */
 const MOST_NEW = { least: 100, first: 200, most: 1000 };
-const PASS_MS = 400;
+const PASS_MS = 300;
 /** The most edited resources that a pass takes before the rest. */
 const MOST_EDITS = 100;
 
@@ -88,13 +90,21 @@ export function fullScope(snapshot: CrSnapshot, reading: EngineReading, manager:
   const { ledger: objects, reservations } = reading;
   const owned = [...objects.values()].filter((entry) => entry.manager === manager).length;
   const ledger = { manager, objects, reservations };
-  return { snapshot, ledger, skipped: NO_RESOURCES, owned, isCut: false, ...ON_ALL };
+  return {
+    snapshot,
+    ledger,
+    skipped: NO_RESOURCES,
+    owned,
+    isCut: false,
+    hasCreatedOrDeleted: true,
+    ...ON_ALL,
+  };
 }
 
 /** Returns the scope of the changes since the previous pass; undefined when the full scope is needed. */
 export function incrementalScope(previous: PassState, observation: PassInputs): PassScope | undefined {
   if (previous.isPending || !isSameContext(previous, observation)) return undefined;
-  const { snapshot, options } = observation;
+  const { snapshot } = observation;
   const skipped = new Map(previous.resources);
   const gated = gatedTables(snapshot.resources);
   const isOut = (cr: CustomResource) =>
@@ -107,10 +117,26 @@ export function incrementalScope(previous: PassState, observation: PassInputs): 
   for (const uid of gone) skipped.delete(uid);
   const isNew = (cr: CustomResource) => !previous.resources.has(cr.metadata.uid) && !isGated(cr);
   // What replaces deleted objects is applied with their deletion.
-  const mostNew = gone.length > 0 ? Number.POSITIVE_INFINITY : (options.mostNew ?? mostNewAt(previous.pace));
-  const later = laterIn(unsettled.filter(isNew), mostNew);
+  const mostNew = gone.length > 0 ? Number.POSITIVE_INFINITY : mostNewIn(previous, observation);
+  const created = unsettled.filter(isNew);
+  const later = laterIn(created, mostNew);
   const chosen = unsettled.filter((cr) => !later.has(cr));
-  return scopeAround({ chosen, later, skipped, keys }, previous, observation);
+  const scope = scopeAround({ chosen, later, skipped, keys }, previous, observation);
+  return { ...scope, hasCreatedOrDeleted: created.length + gone.length > 0 };
+}
+
+/** Returns how many resources were created and deleted since the previous pass, without a look at their specs. */
+export function countCreatedAndDeleted(
+  { resources: before }: PassState,
+  { snapshot: { resources } }: PassInputs,
+): { readonly created: number; readonly deleted: number } {
+  const created = resources.filter(({ metadata }) => !before.has(metadata.uid)).length;
+  return { created, deleted: before.size - (resources.length - created) };
+}
+
+/** Returns the most new resources of a pass. */
+export function mostNewIn({ pace }: PassState, { options }: PassInputs): number {
+  return options.mostNew ?? mostNewAt(pace);
 }
 
 /** Returns the most new resources of the next pass. */
@@ -125,11 +151,16 @@ export function paceAfter(earlier: Pace | undefined, last: Pace): Pace | undefin
   return last.count < MOST_NEW.least ? earlier : last;
 }
 
-/** Returns the scope of edited resources alone; undefined when there is none, or after such a pass. They need not wait for the creation
- *  or deletion of thousands. The caller takes the full scope instead if not all of them fit, since they may need what was created. */
-export function scopeOfEdits(previous: PassState, observation: PassInputs): PassScope | undefined {
+/** Returns the scope of edited resources alone; undefined when there is none, or after such a pass unless this one is for edits. They need not
+ *  wait for the creation or deletion of thousands. The caller takes the full scope instead if not all of them fit, since they may need what
+ *  was created. */
+export function scopeOfEdits(
+  previous: PassState,
+  observation: PassInputs,
+  isForEdits: boolean,
+): PassScope | undefined {
   const { snapshot } = observation;
-  const mayComeFirst = snapshot.hasStatuses && !previous.isOfEdits;
+  const mayComeFirst = snapshot.hasStatuses && (isForEdits || !previous.isOfEdits);
   if (!mayComeFirst || !isSameContext(previous, observation)) return undefined;
   const gated = gatedTables(snapshot.resources);
   const edited = snapshot.resources.filter((cr) => isEdited(cr, previous) && !gated.has(crName(cr)));
@@ -203,6 +234,7 @@ function scopeAround(
     skipped,
     owned: previous.owned,
     isCut: later.size > 0,
+    hasCreatedOrDeleted: false,
     ...ON_ALL,
   };
 }

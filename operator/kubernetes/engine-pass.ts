@@ -56,7 +56,7 @@ import type { Finalizers } from './finalizers.ts';
 import type { Metrics } from './metrics.ts';
 import { type DueChanges, Outage, type OutageOptions } from './outage.ts';
 import type { Presence } from './presence.ts';
-import type { Requeue } from './queue.ts';
+import type { Requeue, Turn } from './queue.ts';
 import type { References } from './references.ts';
 import { reportSlowPass } from './slow-pass.ts';
 import type { StatusQueue } from './status-queue.ts';
@@ -127,7 +127,7 @@ const MOST_RETURNS = 4;
 /** The delay after a status was held back or a Secret could not be read. */
 const RETRY_MS = 5000;
 /** The delay after a pass that did not try all changes. */
-const CUT_MS = 100;
+const CUT_MS = 50;
 /** The interval of checks of an Engine that is being deleted. */
 const WAITING_DELETION_MS = 5000;
 /** The interval of checks for changes of the database that a resource waits for. */
@@ -137,8 +137,8 @@ const UNPROTECTED =
   'spec.waitForDeletion has no effect: the operator may not write the finalizer (operator.waitingDeletion of the chart), or the Engine is ' +
   'in its namespace';
 
-/** When to process an engine again, and what blocks the deletion of its resources. */
-type Processed = { readonly requeue: Requeue; readonly blocker: DeletionBlocker };
+/** When to process an engine again, and what blocks the deletion of its resources; undefined when this is not known. */
+type Processed = { readonly requeue: Requeue; readonly blocker: DeletionBlocker | undefined };
 
 /** Thrown when the lease expired during a pass. */
 export class NotLeading extends Error {}
@@ -176,9 +176,12 @@ export class EnginePass {
   }
 
   /** Throws NotLeading. */
-  async process(key: string, isMarked: boolean): Promise<Requeue> {
+  async process(key: string, { isMarked, isForEdits }: Turn): Promise<Requeue> {
     const deleting = this.#deletingOf(key);
-    const { requeue, blocker } = await this.#processEngine(key, isMarked || deleting.some(hasFinalizer));
+    const turn = { isMarked: isMarked || deleting.some(hasFinalizer), isForEdits };
+    const { requeue, blocker } = await this.#processEngine(key, turn);
+    // A pass over edits says nothing about deletions. The next one follows at once.
+    if (!blocker) return requeue;
     const { finalizers } = this.#options;
     const engine = this.#engine(key);
     const consoleUrl = engine && consoleUrlOf(engine);
@@ -186,7 +189,7 @@ export class EnginePass {
   }
 
   /** Processes the engine and returns when to do so again, and what blocks the deletion of resources. */
-  async #processEngine(key: string, isMarked: boolean): Promise<Processed> {
+  async #processEngine(key: string, { isMarked, isForEdits }: Turn): Promise<Processed> {
     const { finalizers } = this.#options;
     const engine = this.#engine(key);
     const resources = this.#resourcesOf(key);
@@ -218,14 +221,10 @@ export class EnginePass {
     const before = this.#memories.get(key);
     // A full comparison was asked for.
     const isRequested = before !== undefined && before.request !== requestOf(engine);
-    const previous = isRequested ? { ...before, passState: undefined } : before;
+    const previous = { ...before, ...(isRequested ? { passState: undefined } : {}), isForEdits };
     const report = await this.#pass(engine, this.#fenced(port), previous);
     this.#count(key, report);
-    if (report.isOfEdits)
-      return {
-        requeue: this.#remember(key, engine, report),
-        blocker: blockedBecause('the other resources are compared at once'),
-      };
+    if (report.isOfEdits) return { requeue: this.#remember(key, engine, report), blocker: undefined };
     if (!report.problem) await this.#readVersions(key, port);
     const deleting = isWaiting ? this.#engineBlocker(engine, report, problem) : undefined;
     await this.#report(key, engine, report, { problem, deleting, note: this.#noteOn(key) });
@@ -397,7 +396,7 @@ export class EnginePass {
     return Math.min(intervalsOf(engine).versionMs, question ?? Number.POSITIVE_INFINITY);
   }
 
-  async #pass(engine: CustomResource, port: EnginePort, before: PreviousPass | undefined): Promise<Report> {
+  async #pass(engine: CustomResource, port: EnginePort, before: PreviousPass): Promise<Report> {
     const { statuses, clock, timers } = this.#options;
     const announcement = reportSlowPass(() => this.#resourcesOf(keyOf(engine)), {
       sink: statuses,
@@ -517,6 +516,7 @@ export class EnginePass {
       backoff: report.backoff,
       tests: report.tests,
       heldBack: report.heldBack,
+      admitsFirst: report.admitsFirst,
     };
     this.#memories.set(key, memory);
     if (failures > 0) return this.#retry(memory);
@@ -530,7 +530,7 @@ export class EnginePass {
       ...(report.isCut ? [CUT_MS] : []),
       ...(resumesAt === undefined ? [] : [resumesAt - wallNow.getTime()]),
     ];
-    return { afterMs: Math.min(...next) };
+    return { afterMs: Math.min(...next), isCut: report.isCut, isOfEdits: report.isOfEdits };
   }
 
   /** Reports that the Engine does not exist. Resources may be created before it. Objects that they owned are kept. */

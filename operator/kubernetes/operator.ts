@@ -22,7 +22,7 @@ import { Elector } from './leader.ts';
 import { Metrics } from './metrics.ts';
 import type { OperatorOptions } from './options.ts';
 import { Presence } from './presence.ts';
-import { Queue, type Requeue } from './queue.ts';
+import { Queue, type Requeue, type Turn } from './queue.ts';
 import { References } from './references.ts';
 import type { KubeObject } from './reflector.ts';
 import { type Resolver, resolveByDns } from './replicas.ts';
@@ -114,7 +114,7 @@ class OperatorProcess {
     this.#transport = transport;
     const timers = systemTimers;
     const shared = { transport, timers, onProblem: this.#onProblem };
-    this.#queue = new Queue((key, isMarked) => this.#requeue(key, isMarked), timers);
+    this.#queue = new Queue((key, turn) => this.#requeue(key, turn), timers);
     const definitions = new Definitions({
       ...{ transport, timers, signal: this.#stopping.signal },
       onProblem: (problem) => this.#onProblem('the definitions of deleted resources', problem),
@@ -299,11 +299,11 @@ class OperatorProcess {
     for (const key of this.#cluster.engineKeys()) this.#queue.mark(key);
   }
 
-  async #requeue(key: string, isMarked: boolean): Promise<Requeue> {
+  async #requeue(key: string, turn: Turn): Promise<Requeue> {
     const began = systemTimers.nowMs();
     this.#running.set(key, began);
     try {
-      return await this.#pass.process(key, isMarked);
+      return await this.#pass.process(key, turn);
     } catch (error) {
       if (error instanceof NotLeading) {
         this.#log.warn({ engine: key }, error.message);
@@ -376,7 +376,8 @@ class OperatorProcess {
 
   readonly #onReport = (engine: string, report: Report): void => {
     const { resourceVersion, problem, wasWritten, resources } = report;
-    const fields = { engine, resources: resources.length, resourceVersion };
+    const tookMs = Math.round(systemTimers.nowMs() - this.#running.get(engine)!);
+    const fields = { engine, resources: resources.length, resourceVersion, tookMs };
     if (problem) this.#log.warn({ ...fields, error: problem.message }, 'the engine could not be reconciled');
     else if (wasWritten) this.#log.info(fields, 'written');
     else this.#log.debug(fields, 'unchanged');

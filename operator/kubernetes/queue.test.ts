@@ -3,6 +3,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { Queue, type Requeue } from './queue.ts';
 import { ManualTimers } from './testing/manual-timers.ts';
 
+/** What a pass returns that took edits alone. */
+const OF_EDITS: Requeue = { afterMs: 100, isCut: true, isOfEdits: true };
+
 let timers: ManualTimers;
 let turns: string[];
 let next: Requeue;
@@ -14,8 +17,8 @@ beforeEach(() => {
 });
 
 function opened(work?: () => Promise<Requeue>): Queue {
-  const queue = new Queue(async (key, isMarked) => {
-    turns.push(`${timers.nowMs()} ${key}${isMarked ? ' marked' : ''}`);
+  const queue = new Queue(async (key, { isMarked, isForEdits }) => {
+    turns.push(`${timers.nowMs()} ${key}${isForEdits ? ' for edits' : isMarked ? ' marked' : ''}`);
     return work ? work() : next;
   }, timers);
   queue.open();
@@ -31,16 +34,68 @@ test('simultaneous changes start one pass', async () => {
   expect(turns).toEqual(['350 a marked']);
 });
 
-test('an edit lingers for less time than a new resource, and does not shorten the time of that one', async () => {
+test('an edit lingers for less time than a new resource', async () => {
   const queue = opened();
   queue.mark('a', { isEdit: true });
   await timers.pass(1000);
   expect(turns).toEqual(['50 a marked']);
-  queue.mark('a');
-  await timers.pass(20);
-  queue.mark('a', { isEdit: true });
+});
+
+test('an edit does not wait for changes that linger, and does not shorten their time', async () => {
+  const queue = opened(async () => (turns.at(-1)!.endsWith('for edits') ? OF_EDITS : {}));
+  for (let i = 0; i < 30; i++) {
+    if (i % 10 === 0) queue.mark('a', { isEdit: true });
+    queue.mark('a');
+    await timers.pass(100);
+  }
   await timers.pass(1000);
-  expect(turns[1]).toBe('1250 a marked');
+  expect(turns).toEqual([
+    ...['50 a for edits', '1050 a for edits', '2000 a marked'],
+    // The mark of the edit at 2000 was made after the pass of that time had begun.
+    ...['2050 a for edits', '3150 a marked'],
+  ]);
+});
+
+test('a pass for edits that took all changes leaves none to the next', async () => {
+  const queue = opened();
+  queue.mark('a');
+  queue.mark('a', { isEdit: true });
+  await timers.pass(5000);
+  expect(turns).toEqual(['50 a for edits']);
+});
+
+test('changes that arrive during a pass for edits have a pass afterwards', async () => {
+  let finish: (requeue: Requeue) => void = () => {};
+  const queue = opened(() => new Promise((resolve) => (finish = resolve)));
+  queue.mark('a');
+  queue.mark('a', { isEdit: true });
+  await timers.pass(60);
+  queue.mark('a');
+  await timers.pass(40);
+  finish({});
+  await timers.pass(0);
+  await timers.pass(1000);
+  expect(turns).toEqual(['50 a for edits', '310 a marked']);
+});
+
+test('edits come before what a pass has left, whose time they do not change', async () => {
+  next = { afterMs: 100, isCut: true };
+  const queue = opened(async () => (turns.at(-1)!.endsWith('for edits') ? OF_EDITS : next));
+  queue.mark('a');
+  await timers.pass(250);
+  queue.mark('a', { isEdit: true });
+  await timers.pass(60);
+  next = {};
+  await timers.pass(1000);
+  expect(turns).toEqual(['250 a marked', '300 a for edits', '350 a']);
+});
+
+test('a change of the Engine itself is a pass over everything', async () => {
+  const queue = opened();
+  queue.mark('a');
+  queue.mark('a', { isEdit: true, isUrgent: true });
+  await timers.pass(1000);
+  expect(turns).toEqual(['50 a marked']);
 });
 
 test('edits that arrive together are one pass', async () => {

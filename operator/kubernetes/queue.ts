@@ -1,7 +1,8 @@
 /** The work queue: which engines need a pass, and when. It holds keys, not events: ten thousand changes mark an engine once.
  *  A mark lingers shortly, so that changes that arrive together are one pass, but not longer than a limit. An edit lingers less than a
- *  new resource, which others may follow that it needs. A key is processed by one pass at
- *  a time; a pass returns when the next one is due, and after a failure the earliest time for one that a mark starts.
+ *  new resource, which others may follow that it needs, and does not wait for it: the pass is then for edits, and may leave the rest to the
+ *  next one. A key is processed by one pass at a time; a pass returns when the next one is due, and after a failure the earliest time for one
+ *  that a mark starts.
  *  Not here: the pass (engine-pass.ts). */
 import type { Timers } from './timers.ts';
 
@@ -10,10 +11,22 @@ export type Requeue = {
   readonly afterMs?: number;
   /** The shortest delay until a pass that a mark starts, unless the mark is urgent. A pass that is due does not wait for it. */
   readonly notBeforeMs?: number;
+  /** True when the pass has left changes to the next one, after `afterMs`. */
+  readonly isCut?: boolean;
+  /** True when it has left all changes but edits. */
+  readonly isOfEdits?: boolean;
 };
 
-/** Runs a pass. `isMarked` is true when something changed, and false when the pass was only due. Must not throw. */
-export type Work = (key: string, isMarked: boolean) => Promise<Requeue>;
+/** Why a pass is started. */
+export type Turn = {
+  /** True when something changed, and false when the pass was only due. */
+  readonly isMarked: boolean;
+  /** True when edits need not wait for other changes, which still linger or were left to a later pass. */
+  readonly isForEdits: boolean;
+};
+
+/** Runs a pass. Must not throw. */
+export type Work = (key: string, turn: Turn) => Promise<Requeue>;
 
 export type QueueOptions = {
   readonly lingerMs: number;
@@ -31,15 +44,21 @@ export type Mark = {
   readonly isEdit?: boolean;
 };
 
+/** Marks since the last pass: the time of the first one, and the time when they have lingered. */
+type Marks = { readonly since: number; readonly readyAt: number };
+
 type Entry = {
-  /** The time of the first mark since the last pass. */
-  markedAt: number | undefined;
+  /** The marks of edited resources. */
+  edits: Marks | undefined;
+  /** The marks of created and deleted resources, and of everything else. */
+  others: Marks | undefined;
   /** The time of the next pass if nothing is marked. */
   dueAt: number | undefined;
+  /** True when the pass that is due takes what the one before has left. */
+  isCut: boolean;
   /** The earliest time of a pass that a mark starts, except for urgent marks. */
   notBefore: number;
   isUrgent: boolean;
-  readyAt: number;
   isRunning: boolean;
   cancel: () => void;
 };
@@ -60,9 +79,7 @@ export class Queue {
 
   /** The number of keys that are marked or whose pass is running. */
   get depth(): number {
-    return [...this.#entries.values()].filter(
-      ({ markedAt, isRunning }) => markedAt !== undefined || isRunning,
-    ).length;
+    return [...this.#entries.values()].filter((entry) => isMarked(entry) || entry.isRunning).length;
   }
 
   /** Starts processing. Earlier marks have been waiting for this. */
@@ -82,10 +99,10 @@ export class Queue {
     const { lingerMs, editLingerMs, mostLingerMs } = this.#options;
     const now = this.#timers.nowMs();
     const entry = this.#entryOf(key);
-    const before = entry.markedAt === undefined ? 0 : entry.readyAt;
-    entry.markedAt ??= now;
-    const readyAt = Math.max(before, now + (isEdit ? editLingerMs : lingerMs));
-    entry.readyAt = Math.min(readyAt, entry.markedAt + mostLingerMs);
+    const marks = isEdit ? 'edits' : 'others';
+    const since = entry[marks]?.since ?? now;
+    const readyAt = Math.min(now + (isEdit ? editLingerMs : lingerMs), since + mostLingerMs);
+    entry[marks] = { since, readyAt };
     entry.isUrgent ||= isUrgent;
     this.#arm(key);
   }
@@ -100,11 +117,12 @@ export class Queue {
     const existing = this.#entries.get(key);
     if (existing) return existing;
     const entry: Entry = {
-      markedAt: undefined,
+      edits: undefined,
+      others: undefined,
       dueAt: undefined,
+      isCut: false,
       notBefore: 0,
       isUrgent: false,
-      readyAt: 0,
       isRunning: false,
       cancel: () => {},
     };
@@ -129,26 +147,50 @@ export class Queue {
   }
 
   async #run(key: string, entry: Entry): Promise<void> {
-    const isMarked = entry.markedAt !== undefined && markTimeOf(entry) <= this.#timers.nowMs();
+    const turn = this.#turnOf(entry);
+    const { others, dueAt } = entry;
     entry.isRunning = true;
     entry.dueAt = undefined;
-    if (isMarked) {
-      entry.markedAt = undefined;
+    if (turn.isMarked) entry.edits = undefined;
+    if (turn.isMarked && !turn.isForEdits) {
+      entry.others = undefined;
       entry.isUrgent = false;
     }
-    const turn = await this.#work(key, isMarked);
+    const requeue = await this.#work(key, turn);
     const now = this.#timers.nowMs();
     entry.isRunning = false;
-    if (turn.afterMs !== undefined) entry.dueAt = now + turn.afterMs;
-    entry.notBefore = now + (turn.notBeforeMs ?? 0);
+    entry.notBefore = now + (requeue.notBeforeMs ?? 0);
+    if (turn.isForEdits && requeue.isOfEdits) {
+      // The rest waits as before.
+      entry.dueAt = dueAt;
+    } else {
+      if (turn.isForEdits && entry.others === others) entry.others = undefined;
+      entry.isCut = requeue.isCut === true;
+      entry.dueAt = requeue.afterMs === undefined ? undefined : now + requeue.afterMs;
+    }
     this.#arm(key);
+  }
+
+  #turnOf(entry: Entry): Turn {
+    const { edits, others, dueAt, isUrgent, isCut } = entry;
+    const now = this.#timers.nowMs();
+    const isPast = (at: number | undefined) => at !== undefined && at <= now;
+    const isDelayed = markTimeOf(entry) > now;
+    const isRestDue = isPast(others?.readyAt) || isPast(dueAt);
+    const isForEdits = isPast(edits?.readyAt) && (others !== undefined || isCut) && !isRestDue;
+    return { isMarked: isMarked(entry) && !isDelayed, isForEdits: isForEdits && !isDelayed && !isUrgent };
   }
 }
 
+function isMarked({ edits, others }: Entry): boolean {
+  return edits !== undefined || others !== undefined;
+}
+
 function startOf(entry: Entry): number | undefined {
-  const { markedAt, readyAt, dueAt } = entry;
+  const { edits, others, dueAt } = entry;
+  const marks = [edits, others].filter((one) => one !== undefined);
   const wanted = [
-    ...(markedAt === undefined ? [] : [Math.max(readyAt, markTimeOf(entry))]),
+    ...marks.map(({ readyAt }) => Math.max(readyAt, markTimeOf(entry))),
     ...(dueAt === undefined ? [] : [dueAt]),
   ];
   return wanted.length === 0 ? undefined : Math.min(...wanted);

@@ -78,8 +78,23 @@ test('an edited resource comes before thousands of new ones, and those before me
   for (let i = 0; i < 20; i++) await add(ready(`same${i}`), 'another message');
   for (let i = 0; i < 2000; i++) await add(resource(`new${i}`), '');
   await add({ ...ready('edited'), metadata: { ...resource('edited').metadata, generation: 2 } }, '');
+  // It does not even wait for the end of one of those that are written.
+  expect(api.started.slice(12)).toEqual(['edited']);
   for (let i = 0; i < 2; i++) await api.answer();
   expect(api.started.slice(12)).toEqual(['edited', 'new0']);
+});
+
+test('of very many edited resources each Engine writes sixteen at a time', async () => {
+  const api = new Api();
+  const edited = (name: string) => ({
+    ...resource(name, {}, statusFor(resource(name), 'Applied')),
+    metadata: { ...resource(name).metadata, generation: 2 },
+  });
+  const crs = Array.from({ length: 50 }, (_, i) => edited(`t${i}`));
+  await api.queue.publish(crs.map((cr) => ({ cr, status: statusFor(cr, 'Applied') })));
+  expect(api.inFlight.length).toBe(16);
+  await api.answerAll();
+  expect(api.started.length).toBe(50);
 });
 
 test('a status that the API server has again is not written, unless another may have been stored', async () => {

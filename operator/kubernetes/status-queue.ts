@@ -1,6 +1,6 @@
 /** Writes statuses beside the passes: a pass adds the statuses that changed and ends, so the next one does not wait for thousands of
  *  writes. Only the last status of a resource is written, and one write of a resource follows the other. Each Engine has its own lane of
- *  up to 12 concurrent writes. Resources that a user edited come first, then those whose Ready changes. A failed write is repeated.
+ *  up to 12 concurrent writes, and a few more for resources that a user edited. Those come first, then those whose Ready changes. A failed write is repeated.
  *  In: changed statuses. Out: writes. Not here: one write (status-write.ts), which statuses changed (status/conditions.ts). */
 import type { CustomResource } from '../kinds.ts';
 import type { StatusChange, StatusSink } from '../ports/statuses.ts';
@@ -18,6 +18,8 @@ export type StatusQueueOptions = {
 };
 
 const IN_FLIGHT = 12;
+/** The concurrent writes of edited resources beyond these: they need not wait until one of thousands has ended. */
+const IN_FLIGHT_OF_EDITS = 4;
 /** The observed generation of a resource without a verdict. */
 const NONE = -1;
 /** The delay until a failed write is repeated. */
@@ -118,7 +120,7 @@ export class StatusQueue implements StatusSink {
 
   /** Starts as many writes of the lane as it may have. */
   #advance(lane: Lane): void {
-    while (lane.inFlight < IN_FLIGHT && !this.#isStopped) {
+    while (!this.#isStopped) {
       const uid = this.#nextOf(lane);
       if (uid === undefined) break;
       if (!this.#options.mayWrite()) {
@@ -132,8 +134,12 @@ export class StatusQueue implements StatusSink {
     this.#noteIdle();
   }
 
-  #nextOf(lane: Lane): string | undefined {
-    for (const rank of lane.ranks) for (const uid of rank) if (!this.#writing.has(uid)) return uid;
+  /** Returns the resource whose status is written next; undefined when there is none, or when enough are being written. */
+  #nextOf({ ranks, inFlight }: Lane): string | undefined {
+    for (const [rank, uids] of ranks.entries()) {
+      if (inFlight >= IN_FLIGHT + (rank === 0 ? IN_FLIGHT_OF_EDITS : 0)) continue;
+      for (const uid of uids) if (!this.#writing.has(uid)) return uid;
+    }
     return undefined;
   }
 

@@ -2,12 +2,12 @@
  *  In: the ports, the options, what the previous pass left. Out: the resources that were seen, and the report so far.
  *  Not here: each step; what follows the write (reconcile.ts). */
 import { type Decision, isWrite } from '../decide/decide.ts';
-import type { PassState } from '../decide/incremental-scope.ts';
+import type { PassInputs, PassState } from '../decide/incremental-scope.ts';
 import { translateInSlices } from '../decide/translation.ts';
 import { crName } from '../kinds.ts';
 import { ledgerPatch } from '../objects/ledger.ts';
 import { manifestParts, prepareManifests } from '../objects/manifests.ts';
-import { objectsIn } from '../objects/normal-form.ts';
+import { isLeaf, objectsIn } from '../objects/normal-form.ts';
 import { changedNotes, type NotesPatch } from '../objects/notes.ts';
 import { type UnservedPatch, unservedChanges } from '../objects/unserved.ts';
 import type { EngineReading } from '../ports/engine.ts';
@@ -16,19 +16,19 @@ import { inconsistentIn } from '../ports/inconsistent-object.ts';
 import type { ReconcileOptions } from '../ports/options.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { CrSnapshot } from '../ports/resources.ts';
-import { type HeldChanges, NO_HELD_CHANGES } from '../settle/hold-back.ts';
+import { NO_HELD_CHANGES } from '../settle/hold-back.ts';
 import { editsOf } from '../settle/order.ts';
-import {
-  NO_BACKOFF,
-  noteBreaking,
-  noteRefusal,
-  type RefusalBackoff,
-  withoutApplied,
-} from '../settle/refusal-backoff.ts';
+import { NO_BACKOFF, noteBreaking, noteRefusal, withoutApplied } from '../settle/refusal-backoff.ts';
 import { isOutage } from '../status/conditions.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
-import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } from './decisions.ts';
+import {
+  type DecidedIn,
+  decideEdits,
+  decideIncrementally,
+  decideOnAll,
+  withLostResources,
+} from './decisions.ts';
 import { takeOverEarlierNames } from './earlier-names.ts';
 import { changedManifests } from './manifests.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
@@ -50,11 +50,16 @@ export type Attempt = Omit<
   'statuses' | 'isWaiting' | 'isCut' | 'isOfEdits' | 'resources' | 'unpublished' | 'passState'
 >;
 
-/** Results of the previous pass that an attempt may use. */
+/** The results of an attempt that the next one uses. */
+type LeftToNext = Pick<Attempt, 'backoff' | 'heldBack' | 'admitsFirst'>;
+
+/** Results of the previous pass that an attempt may use, and what this one is for. */
 export type PreviousAttempt = {
+  readonly [Result in keyof LeftToNext]?: LeftToNext[Result] | undefined;
+} & {
+  /** True when other changes still linger: edits then have a pass of their own, which does not wait for them. */
+  readonly isForEdits?: boolean | undefined;
   readonly passState?: PassState | undefined;
-  readonly backoff?: RefusalBackoff | undefined;
-  readonly heldBack?: HeldChanges | undefined;
 };
 
 /** Plans and writes, and starts again from the current state when another client wrote in between. When the engine has no problem, a
@@ -64,10 +69,12 @@ export type PreviousAttempt = {
 export async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
-  { passState, backoff: earlier = NO_BACKOFF, heldBack: heldEarlier = NO_HELD_CHANGES }: PreviousAttempt,
+  { isForEdits = false, passState, ...before }: PreviousAttempt,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
   const parts = new Parts();
-  let [isDoubtful, wasWritten, backoff, heldBack] = [false, false, earlier, heldEarlier];
+  const earlier = leftBefore(before);
+  let { backoff, heldBack } = earlier;
+  let [wasWritten, isAdmitted, doubt]: [boolean, boolean, Doubt] = [false, false, 'none'];
   let known = passState;
   for (let tries = 1; ; ) {
     let snapshot = await source.snapshot();
@@ -78,20 +85,18 @@ export async function attempt(
       const observed = await afterMigrations(engine, snapshot, options, passState);
       const { reading, migrated } = observed;
       snapshot = migrated.snapshot;
-      const mustFit = !isDoubtful && inconsistentIn(reading.inconsistent).length === 0;
       const observation = { snapshot, reading, options };
-      const live = objectsIn(reading.metadata);
-      await translateInSlices(snapshot, live, options, () => clock.sleep(0));
-      const first =
-        (!wasWritten && known && decideIncrementally(known, observation)) || decideOnAll(observation);
+      // After a refusal edits have waited long enough.
+      const comesFirst = isForEdits || doubt !== 'none';
+      const first = await decideFirst(wasWritten ? undefined : known, observation, comesFirst, clock);
       decided = await withLostResources(first, observation);
+      isAdmitted = needsAdmission(decided, options, doubt, earlier.admitsFirst);
+      const mustFit = !isAdmitted && inconsistentIn(reading.inconsistent).length === 0;
       await sendValues(engine, decided.decided.desired.values);
       await clock.sleep(0);
       const nowMs = clock.now().getTime();
-      made = await planOn(reading, decided, options, {
-        ...{ engine, mustFit, backoff, heldBack, nowMs },
-        most: parts.most,
-      });
+      const { most } = parts;
+      made = await planOn(reading, decided, options, { engine, mustFit, backoff, heldBack, nowMs, most });
       if (!isEnough(made)) {
         known = undefined;
         continue;
@@ -107,14 +112,14 @@ export async function attempt(
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
         await removeUnusedValues(engine, made, snapshot, options);
         const verdicts = withMigrations(report.verdicts, migrated);
-        const left = leftAfter(made, { backoff, heldBack }, { backoff: earlier, heldBack: heldEarlier });
+        const left = leftAfter(made, { backoff, heldBack }, earlier, doubt);
         return { snapshot, report: { ...report, verdicts, wasWritten, ...left } };
       }
       parts.grow();
     } catch (error) {
       if (!(error instanceof EngineProblem)) throw error;
-      if (isAboutContent(error) && !isDoubtful) {
-        isDoubtful = true;
+      if (isAboutContent(error) && !isAdmitted) {
+        doubt = decided?.scope.isOfEdits ? 'all' : 'others';
         continue;
       }
       const sent = made ? made.settled.applied : sentInQuestion(decided, error);
@@ -125,7 +130,7 @@ export async function attempt(
         if (parts.mayGoOn) continue;
       }
       if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
-        return { snapshot, report: { ...failed(snapshot, error), backoff, heldBack } };
+        return { snapshot, report: { ...failed(snapshot, error), ...earlier, backoff, heldBack } };
       }
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
@@ -135,12 +140,49 @@ export async function attempt(
 /** Returns what the next pass may use. A pass over edits alone leaves what else was refused or held back as it was. */
 function leftAfter(
   { scope, settled }: PassPlan,
-  found: Pick<Attempt, 'backoff' | 'heldBack'>,
-  before: Pick<Attempt, 'backoff' | 'heldBack'>,
-) {
-  return scope.isOfEdits
-    ? before
-    : { backoff: withoutApplied(found.backoff, settled.excluded), heldBack: found.heldBack };
+  { backoff, heldBack }: Pick<Attempt, 'backoff' | 'heldBack'>,
+  before: LeftToNext,
+  doubt: Doubt,
+): LeftToNext {
+  if (scope.isOfEdits) return { ...before, admitsFirst: before.admitsFirst || doubt !== 'none' };
+  return { backoff: withoutApplied(backoff, settled.excluded), heldBack, admitsFirst: false };
+}
+
+function leftBefore(before: Omit<PreviousAttempt, 'isForEdits' | 'passState'>): LeftToNext {
+  const { backoff = NO_BACKOFF, heldBack = NO_HELD_CHANGES, admitsFirst = false } = before;
+  return { backoff, heldBack, admitsFirst };
+}
+
+/** The changes that the engine has refused in this pass: none, those of a scope that are not edits alone, or edits as well. */
+type Doubt = 'none' | 'others' | 'all';
+
+/** Returns the decisions of the smallest scope that is sufficient. Edits alone come before the translation of new resources. */
+async function decideFirst(
+  known: PassState | undefined,
+  observation: PassInputs,
+  isForEdits: boolean,
+  clock: Ports['clock'],
+): Promise<DecidedIn> {
+  const edits = known && decideEdits(known, observation, isForEdits);
+  if (edits) return edits;
+  const { snapshot, reading, options } = observation;
+  await translateInSlices(snapshot, objectsIn(reading.metadata), options, () => clock.sleep(0));
+  return (known && decideIncrementally(known, observation, isForEdits)) ?? decideOnAll(observation);
+}
+
+/** True when the engine is asked which changes fit before they are written: after a refusal, also one after which edits came first, and for
+ *  deletions of many tables, since some are often named by what stays. A refused write costs as much as the question, and an edit would wait
+ *  for both. */
+function needsAdmission(
+  { scope, decided }: DecidedIn,
+  { policies }: ReconcileOptions,
+  doubt: Doubt,
+  admitsFirst: boolean,
+): boolean {
+  if (doubt === 'all' || (doubt === 'others' && !scope.isOfEdits)) return true;
+  if (admitsFirst && scope.hasCreatedOrDeleted) return true;
+  const deleted = decided.decisions.filter(({ action, key }) => action === 'delete' && !isLeaf(key));
+  return deleted.length > policies.pruneGuard.maxObjects;
 }
 
 /** False when the plan of an incremental scope breaks objects of resources out of scope, or edits that come first do not fit without the rest. */

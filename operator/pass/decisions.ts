@@ -4,9 +4,11 @@
 import { type Decisions, decide } from '../decide/decide.ts';
 import { type Desired, desire, isElsewhere } from '../decide/desired.ts';
 import {
+  countCreatedAndDeleted,
   fullScope,
   incrementalScope,
   isScopeSufficient,
+  mostNewIn,
   type PassInputs,
   type PassScope,
   type PassState,
@@ -40,14 +42,29 @@ export function decisionsIn(
   return { desired, ...decided };
 }
 
-/** Returns the decisions of the incremental scope; undefined when the scope is insufficient. When it is, or when it leaves resources to the
- *  next pass, edited ones come first. */
-export function decideIncrementally(passState: PassState, observation: PassInputs): DecidedIn | undefined {
-  const scope = incrementalScope(passState, observation);
-  const ofEdits = () => decidedIn(scopeOfEdits(passState, observation), observation);
-  return scope?.isCut
-    ? (ofEdits() ?? decidedIn(scope, observation))
-    : (decidedIn(scope, observation) ?? ofEdits());
+/** Returns the decisions about edited resources alone; undefined when they need not come before others, or cannot. They come before many that
+ *  were created, which take long to translate, and before any others in a pass for edits. */
+export function decideEdits(
+  passState: PassState,
+  observation: PassInputs,
+  isForEdits: boolean,
+): DecidedIn | undefined {
+  const { created, deleted } = countCreatedAndDeleted(passState, observation);
+  const areMany = deleted === 0 && created > mostNewIn(passState, observation);
+  if (!areMany && !(isForEdits && created + deleted > 0)) return undefined;
+  return decidedIn(scopeOfEdits(passState, observation, isForEdits), observation);
+}
+
+/** Returns the decisions of the incremental scope; undefined when the scope is insufficient. Edited resources then come first. */
+export function decideIncrementally(
+  passState: PassState,
+  observation: PassInputs,
+  isForEdits: boolean,
+): DecidedIn | undefined {
+  return (
+    decidedIn(incrementalScope(passState, observation), observation) ??
+    decidedIn(scopeOfEdits(passState, observation, isForEdits), observation)
+  );
 }
 
 /** Returns the decisions of a scope; undefined when it is insufficient. */

@@ -3,6 +3,7 @@
 import { referencesOf } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { isWithin } from '../../testing/machine-speed.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
 import type { CustomResource } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
 import { OPTIONS, permission, table } from '../testing/resources.ts';
@@ -179,3 +180,49 @@ test.each([0, 1, 20])(
     expect(Math.max(...admissions)).toBeLessThan(6);
   },
 );
+
+/** Returns the kinds of the requests with which an engine decides about changes, in order. */
+function requestsOf(ports: ScriptedPorts): string[] {
+  const requests: string[] = [];
+  ports.engine.before = (request) => void (request === 'read' || requests.push(request));
+  return requests;
+}
+
+test('a confirmed deletion of many tables is admitted before it is written: some are named by what stays', async () => {
+  const { ports, options } = await world(100);
+  const requests = requestsOf(ports);
+  await reconcile(ports, options);
+  expect(requests).toEqual(['admit', 'write']);
+});
+
+test('an edit that arrives while the engine refuses new resources comes before the second try', async () => {
+  const ports = new ScriptedPorts();
+  const engine = cachedEngine(ports.engine.port, { nowMs: () => 0, maxAgeMs: () => 1 });
+  const { source, sink, clock } = ports;
+  const pass = (past = {}) => reconcile({ engine, source, sink, clock }, OPTIONS, past);
+  const given = { hasStatuses: true } as const;
+  const all = chainOf(6);
+  const [before, late] = [all.slice(0, 2), all.slice(4)];
+  const other = (generation: number) =>
+    permission('other', 't0', 'editor', generation === 1 ? ['id'] : ['id', 'title'], { generation });
+  const put = (...resources: readonly CustomResource[]) => {
+    ports.resources = resources;
+    ports.given = { ...ports.given, ...given };
+  };
+  put(...before, other(1));
+  const first = await pass();
+  ports.engine.judge = judge;
+  put(...before, ...late, other(1));
+  const requests = requestsOf(ports);
+  const { before: note } = ports.engine;
+  ports.engine.before = (request) => {
+    note(request);
+    if (request === 'write') put(...before, ...late, other(2));
+  };
+  const second = await pass(first);
+  expect([second.isOfEdits, requests]).toEqual([true, ['write', 'write']]);
+  expect(ports.readiness(other(2))).toBe('True Applied');
+  requests.splice(0);
+  await pass(second);
+  expect(requests).toEqual(['admit', 'write']);
+});

@@ -19,7 +19,7 @@ import { holdBackOf } from './hold-back.ts';
 import { plannedMigrations } from './migrations.ts';
 import { isRemovable, plannedValues } from './values.ts';
 
-export const NOTHING_BEFORE = { backoff: NO_BACKOFF, heldBack: NO_HELD_CHANGES };
+export const NOTHING_BEFORE = { backoff: NO_BACKOFF, heldBack: NO_HELD_CHANGES, admitsFirst: false };
 
 /** Computes the plan of a full pass. Writes nothing. Throws EngineProblem. */
 export async function plan(

@@ -36,6 +36,7 @@ const NO_REPORT = {
   isOfEdits: false,
   backoff: NO_BACKOFF,
   heldBack: NO_HELD_CHANGES,
+  admitsFirst: false,
 };
 const engine = resource('Engine', 'main', { endpoint: { service: { name: 'engine', port: 8080 } } });
 
