@@ -87,18 +87,17 @@ function packSchemas(archive: string): void {
   rmSync(folder, { recursive: true });
 }
 
-/** The files that guides apply without a clone, at their places in it: kustomizations name each other. */
-const MANIFESTS = [
-  'crds/kustomization.yaml',
-  'crds/generated/*.yaml',
-  'deploy/kustomize/*.yaml',
-  'deploy/argocd/**/*.{yaml,lua}',
-  'deploy/examples/**/*.*',
-];
+/** The folders whose files guides apply without a clone. They keep their places, because kustomizations name each other. */
+const MANIFEST_FOLDERS = ['crds', 'deploy/kustomize', 'deploy/argocd', 'deploy/examples'];
+const MANIFEST = /\.(yaml|lua|sql|sh|md|json)$/;
 
 function packManifests(archive: string): void {
-  const files = globSync(MANIFESTS, { cwd: ROOT }).toSorted();
-  execFileSync('tar', ['-czf', archive, '-C', ROOT, ...files]);
+  const files = MANIFEST_FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => MANIFEST.test(file) && file !== 'package.json')
+      .map((file) => join(folder, file)),
+  );
+  execFileSync('tar', ['-czf', archive, '-C', ROOT, ...files.toSorted()]);
 }
 
 /** Returns the bill of materials that the package contains. */
