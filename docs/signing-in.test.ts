@@ -1,5 +1,6 @@
 /** Tests docs/guides/signing-in.md: with each configuration of the page, an engine accepts the token beside it, as the role and the user that the page says, and
  *  refuses the tokens of the page's table with the messages there. The provider is a server of this test that has the keys. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -72,6 +73,15 @@ describe.each(providers)('$name', ({ configuration, claims }) => {
   test('the token of the page reads the rows of its user', async () => {
     expect(await answerTo(claims)).toEqual({ note: [{ body: 'mine' }] });
     expect(await answerTo({ ...claims, sub: 'nobody' })).toEqual({ note: [] });
+  });
+
+  test('the command of the page prints the claims of a token, whose text has no padding', async () => {
+    const command = blocksOf(page).find(({ text }) => text.includes('base64url'))!.text;
+    // With signs that base64 and base64url write differently.
+    const given = { ...claims, name: 'Zoë ÿ>>>???' };
+    const token = await new SignJWT(given).setProtectedHeader({ alg: 'RS256' }).sign(privateKey);
+    const printed = execFileSync('bash', ['-c', command], { env: { ...process.env, TOKEN: token } });
+    expect(JSON.parse(printed.toString())).toEqual(given);
   });
 
   test('other tokens are refused with the messages of the page', async () => {
