@@ -17,7 +17,8 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 export function readDirectory(folder: string, warn: (text: string) => void = () => {}): Metadata {
   const { metadata, unknown, files } = contentOf(folder);
   for (const position of unknown) warn(unknownKeyText(position));
-  for (const file of unreadFiles(folder, files)) warn(`${file}: no other file includes it, so it is left out`);
+  for (const file of unreadFiles(folder, files))
+    warn(`${file}: no other file includes it, so it is left out`);
   return metadata;
 }
 
