@@ -78,7 +78,7 @@ describe.each(providers)('$name', ({ configuration, claims }) => {
   test('the command of the page prints the claims of a token, whose text has no padding', async () => {
     const command = blocksOf(page).find(({ text }) => text.includes('base64url'))!.text;
     // With signs that base64 and base64url write differently.
-    const given = { ...claims, name: 'Zoë ÿ>>>???' };
+    const given = { ...claims, aud: [...claims.aud], name: 'Zoë ÿ>>>???' };
     const token = await new SignJWT(given).setProtectedHeader({ alg: 'RS256' }).sign(privateKey);
     const printed = execFileSync('bash', ['-c', command], { env: { ...process.env, TOKEN: token } });
     expect(JSON.parse(printed.toString())).toEqual(given);
