@@ -78,7 +78,7 @@ await describeKube('permission tests', (kube) => {
   test('a test runs once its Engine says so, notices a wider filter, and the Engine waits for it', async () => {
     await rig.kube.apply(note(OWN), object('PermissionTest', 'own-notes', ownNotes));
     await passedAs('own-notes', 'NotRun', 'spec.policies.permissionTests');
-    await rig.ready('PermissionTest', 'own-notes', 'Applied');
+    await rig.ready('PermissionTest', 'own-notes', 'DependencyNotReady');
     await setPolicy('Run');
     await passedAs('own-notes', 'TestPassed');
     await rig.ready('Engine', 'main', 'Applied');
