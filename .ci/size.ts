@@ -46,10 +46,10 @@ const postgres = await startEmbeddedPostgres({ folder, isDurable: false, binarie
 const readings: Record<string, Reading> = {};
 let missed = false;
 try {
-  const isAdmitted = (what: string) => (options.only ?? what) === what;
-  if (isAdmitted('huge')) report('huge', await measure(huge(options.shared)), LIMITS);
-  if (isAdmitted('generated')) report('generated', await measure(generated(Number(options.tables), ROLES)));
-  if (isAdmitted('scale')) await measureScale(options.scale.split(',').map(Number));
+  const isAsked = (what: string) => (options.only ?? what) === what;
+  if (isAsked('huge')) report('huge', await measure(huge(options.shared)), LIMITS);
+  if (isAsked('generated')) report('generated', await measure(generated(Number(options.tables), ROLES)));
+  if (isAsked('scale')) await measureScale(options.scale.split(',').map(Number));
 } finally {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });

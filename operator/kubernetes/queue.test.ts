@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { Queue, type Requeue } from './queue.ts';
 import { ManualTimers } from './testing/manual-timers.ts';
 
-/** What a pass returns that took edits alone. */
+/** Returned by a pass that took edits alone. */
 const OF_EDITS: Requeue = { afterMs: 100, isCut: true, isOfEdits: true };
 
 let timers: ManualTimers;
