@@ -183,14 +183,18 @@ test('objects that contest a name with an earlier one are found without a search
   const resolve = vi.spyOn(engine.state.gateway, 'resolve');
   const calls: number[] = [];
   for (const count of [2, 40]) {
-    resolve.mockClear();
     const contesting = names.slice(0, count).map((name) => table(name, { custom_name: 'same' }));
-    const { left_out: left } = await patch(contesting, { dry_run: true });
-    expect(left.length).toBe(count - 1);
-    calls.push(resolve.mock.calls.length);
+    const tries: number[] = [];
+    // A check of the source may resolve once more meanwhile.
+    for (let i = 0; i < 3; i++) {
+      resolve.mockClear();
+      const { left_out: left } = await patch(contesting, { dry_run: true });
+      expect(left.length).toBe(count - 1);
+      tries.push(resolve.mock.calls.length);
+    }
+    calls.push(Math.min(...tries));
   }
-  // A check of the source may resolve once more meanwhile. A search among 40 would resolve far more often.
-  expect(Math.abs(calls[1]! - calls[0]!)).toBeLessThan(3);
+  expect(calls[1]).toBe(calls[0]);
   resolve.mockRestore();
 });
 
