@@ -118,6 +118,7 @@ export const WORLDS: Readonly<Record<string, World>> = {
       'name: archive\n': 'the table of the request belongs to the source of the world',
     },
   },
+  'guides/databases.md': {},
   'guides/enums.md': { tables: [table('color'), table('painting')] },
   'guides/events.md': {
     sql: `create table "order" (id int primary key, status text); insert into "order" values (1, 'new')`,
