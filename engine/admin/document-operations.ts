@@ -8,7 +8,6 @@ import { withDamaged } from '../metadata/damaged.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
 import { parsingDocument } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
-import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import { foreignKindOf, type Source } from '../metadata/schema/source.ts';
 import type { Steps } from '../metadata/steps.ts';
 import type { Inconsistency, Unenforced } from '../resolve/model/inconsistency.ts';
@@ -138,11 +137,9 @@ export const reloadMetadata: Performer<'reload_metadata'> = async (work, args) =
   const recreated = withPath('recreate_event_triggers', () =>
     chosen(sources, recreate_event_triggers, noSource),
   );
-  const hasChanged = args.if_changed
-    ? await work.confirm(reloaded, remotes)
-    : await readAgain(work, reloaded, remotes);
+  const hasChanged = await work.confirm(reloaded, remotes);
   for (const { name } of recreated) work.recreatedTriggers.add(name);
-  if (hasChanged || recreated.length > 0) {
+  if (hasChanged || !args.if_changed || recreated.length > 0) {
     work.touchesResource = true;
     work.touchesCatalog = true;
   }
@@ -154,19 +151,6 @@ export const reloadMetadata: Performer<'reload_metadata'> = async (work, args) =
     ...(report.is_consistent ? {} : { inconsistent_objects: report.inconsistent_objects }),
   });
 };
-
-/** Introspects the targets, and returns that they have to be taken for changed. */
-async function readAgain(
-  work: UnitOfWork,
-  sources: readonly Source[],
-  remotes: readonly RemoteSchema[],
-): Promise<true> {
-  await Promise.all([
-    ...sources.map((source) => work.introspect(source)),
-    ...remotes.map((remote) => work.introspectRemote(remote)),
-  ]);
-  return true;
-}
 
 /** Returns all objects, none, or those that a list names. Calls `refuse` with a name that no object has. */
 function chosen<T extends { readonly name: string }>(

@@ -583,6 +583,27 @@ describe('the whole document', () => {
     expect(version()).toBe(before + 2);
   });
 
+  test('is reloaded if something has changed: rows of enum tables and native queries are compared, too', async () => {
+    await engine.database.sql("create table color (name text primary key); insert into color values ('red')");
+    const query = (name: string) =>
+      op('pg_track_native_query', { root_field_name: name, code: `select 1 as ${name}`, returns: name });
+    const model = (name: string) =>
+      op('pg_track_logical_model', { name, fields: [{ name, type: 'integer', nullable: true }] });
+    await engine.must(op('track_table', { table: 'color', is_enum: true }));
+    await engine.must(op('bulk', [model('one'), query('one'), model('two'), query('two')]));
+    await engine.must(op('pg_untrack_native_query', { root_field_name: 'two' }));
+    const version = () => state().resourceVersion;
+    const before = version();
+    const reload = () => engine.must(op('reload_metadata', { if_changed: true }));
+    await reload();
+    expect(version()).toBe(before);
+    await engine.database.sql("insert into color values ('blue')");
+    await reload();
+    expect(version()).toBe(before + 1);
+    await engine.must(op('clear_metadata'));
+    await engine.database.sql('drop table color');
+  });
+
   test('is reloaded: databases are introspected again, and the version increases', async () => {
     await engine.must(op('track_table', 'author'));
     const { resourceVersion } = state();

@@ -6,7 +6,6 @@
  *  4. Validate the draft, commit it (store/) and publish the new snapshot (state/state.ts); or roll back and answer with the error.
  *  5. If another replica committed first, repeat from 3 on its document, unless the client named a version.
  *  Not here: HTTP and authentication (http/), the operations themselves. Spec: "Schema/metadata API". */
-import { sqlStateOf } from '../database/pg-errors.ts';
 import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
 import { nextTurn } from '../limits/slices.ts';
 import { EFFECTS } from '../metadata/operations/row.ts';
@@ -18,6 +17,7 @@ import { TargetWaits } from '../state/target-waits.ts';
 import { UnitOfWork } from '../state/unit-of-work.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { Authorship } from '../store/document.ts';
+import { hasLostTables, LOST_TABLES } from '../store/lost-tables.ts';
 import { checkWarnings } from './check-warnings.ts';
 import { perform } from './perform.ts';
 import {
@@ -247,13 +247,4 @@ function refusal(error: unknown, context: AdminContext): AdminResponse {
     ? new EngineError('sourceUnreachable', { reason: 'the metadata database does not answer' })
     : new EngineError('unexpected', { text: hasLostTables(error) ? LOST_TABLES : 'internal error' });
   return { status: reported.status, body: toAdminBody(reported, dialect, false), unexpected: error };
-}
-
-const LOST_TABLES =
-  'the tables of the schema pergola are gone from the metadata database: restore them from a backup, or start the engine again, which ' +
-  'creates empty ones';
-
-/** True for an error of Postgres about the absent schema of the metadata, or a table of it. */
-function hasLostTables(error: unknown): boolean {
-  return /^(?:42P01|3F000)$/.test(sqlStateOf(error) ?? '') && /"pergola[".]/.test((error as Error).message);
 }

@@ -1,4 +1,4 @@
-/** Tests the health checks of an engine whose metadata database does not answer.
+/** Tests the health checks of an engine whose metadata database does not answer, or has lost its tables.
  *  Reference: docs/reference/behaviour/endpoints.md, "Health". */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
@@ -39,5 +39,16 @@ test('a lost metadata database fails the strict check only, and requests are ans
   expect(await health('/livez')).toBe('200 OK');
   expect(await engine.graphql('{ note { id } }')).toEqual({ data: { note: [{ id: 1 }] } });
   proxy.mostBytes = Number.POSITIVE_INFINITY;
+  await expect.poll(() => health('/healthz?strict=true'), { timeout: 15_000 }).toBe('200 OK');
+}, 180_000);
+
+test('lost tables of the metadata fail the strict check only, and requests are answered', async () => {
+  await metadata.sql('alter schema pergola rename to pergola_away');
+  const lost =
+    /^500 ERROR: the tables of the schema pergola are gone from the metadata database: restore them/;
+  await expect.poll(() => health('/healthz?strict=true'), { timeout: 10_000 }).toMatch(lost);
+  expect(await health('/healthz')).toBe('200 OK');
+  expect(await engine.graphql('{ note { id } }')).toEqual({ data: { note: [{ id: 1 }] } });
+  await metadata.sql('alter schema pergola_away rename to pergola');
   await expect.poll(() => health('/healthz?strict=true'), { timeout: 15_000 }).toBe('200 OK');
 }, 180_000);

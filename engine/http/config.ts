@@ -1,8 +1,7 @@
 /** The configuration, version and health endpoints. GET /v1alpha1/config is for administrators and the console secret; `?check_sources=true`
  *  checks the databases first. The others are public: /v1/version; /livez, which says that the process runs;
  *  /healthz, which says that it serves, and with `?strict=true` fails on inconsistent metadata and when the metadata database
- *  does not answer; /healthz/sources,
- *  which says whether the databases answer. Reference: docs/reference/behaviour/endpoints.md. */
+ *  does not answer or has lost its tables; /healthz/sources, which says whether the databases answer. Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isSecretSet } from '../auth/accepted-secrets.ts';
 import { jwtSecretsOf } from '../auth/authenticate.ts';
@@ -12,6 +11,7 @@ import type { Database } from '../database/pool.ts';
 import { SourceHealth } from '../database/source-health.ts';
 import { stateVersionOf } from '../metadata/state-version.ts';
 import { allInconsistencies } from '../state/inconsistencies.ts';
+import { hasLostTables, LOST_TABLES } from '../store/lost-tables.ts';
 import type { HttpContext } from './context.ts';
 import { readerSessionOf, sessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';
@@ -43,7 +43,7 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
     const areHealthy = Object.values(statuses).every(({ status }) => status === 'OK');
     return reply.code(areHealthy ? 200 : 500).send(statuses);
   });
-  const metadataAnswers = answersOf(context.state.gateway.metadataDatabase);
+  const metadataFault = faultOf(context.state.gateway.metadataDatabase);
   const serving = async (request: FastifyRequest, reply: FastifyReply) => {
     if (context.life.isStopping)
       return reply.code(503).type('text/plain').send('ERROR: the engine is stopping');
@@ -52,8 +52,8 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
     const isConsistent = allInconsistencies(context.state.snapshot()).length === 0;
     reply.type('text/plain');
     // Without `strict` a lost metadata database does not fail the check: the engine serves on, and every replica would fail at once.
-    if (isStrict && !(await metadataAnswers()))
-      return reply.code(500).send('ERROR: the metadata database does not answer');
+    const fault = isStrict ? await metadataFault() : undefined;
+    if (fault) return reply.code(500).send(`ERROR: ${fault}`);
     if (isConsistent) return 'OK';
     if (!isStrict) return 'WARN: inconsistent objects in schema';
     return reply.code(500).send('ERROR: inconsistent objects in schema');
@@ -65,17 +65,18 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
 const CHECK_EVERY_MS = 1000;
 const CHECK_TIMEOUT_MS = 3000;
 
-/** Returns a function that resolves to true when the database answers in time. Callers within a second share a check. */
-function answersOf(database: Database): () => Promise<boolean> {
-  let latest: Promise<boolean> | undefined;
+/** Returns a function that resolves to what keeps the metadata from being stored, undefined for nothing. Callers within a second share a
+ *  check. */
+function faultOf(database: Database): () => Promise<string | undefined> {
+  let latest: Promise<string | undefined> | undefined;
   const check = async () => {
     try {
-      await database.run({ name: '', text: 'select 1' }, [], {
+      await database.run({ name: '', text: 'select from pergola.metadata' }, [], {
         signal: AbortSignal.timeout(CHECK_TIMEOUT_MS),
       });
-      return true;
-    } catch {
-      return false;
+      return undefined;
+    } catch (error) {
+      return hasLostTables(error) ? LOST_TABLES : 'the metadata database does not answer';
     }
   };
   return () => {

@@ -35,7 +35,7 @@ test.each<[string, Partial<Catalog>]>([
   ['one more table', { tables: new Map(['author', 'book'].map((name) => [name, table(name, 1)])) }],
   ['a table of another name', { tables: new Map([['book', table('author', 1)]]) }],
   ['another reaction', { reactions: { own: new Map([['author', 'during']]), writers: new Map() } }],
-  ['a query that was not prepared', { preparedQueries: new Map() }],
+  ['another verdict of a query', { preparedQueries: new Map([['q', 'no such table']]) }],
   ['another value of an enum', { enumRows: new Map([['kind', [{ value: 'b', comment: null }]]]) }],
 ])('differs with %s, in both directions', (_, changes) => {
   expect([isSame(catalog(), catalog(changes)), isSame(catalog(changes), catalog())]).toEqual([false, false]);
@@ -44,4 +44,9 @@ test.each<[string, Partial<Catalog>]>([
 test('a catalog in doubt is never the same', () => {
   expect(isSame(catalog({ lost: 'away' }), catalog())).toBe(false);
   expect(isSame(catalog({ awaits: {} }), catalog())).toBe(false);
+});
+
+test('a query that was tried earlier makes no difference, one that was tried first now does', () => {
+  const more = catalog({ preparedQueries: new Map(['q', 'r'].map((signature) => [signature, null])) });
+  expect([isSame(more, catalog()), isSame(catalog(), more)]).toEqual([true, false]);
 });

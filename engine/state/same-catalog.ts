@@ -11,17 +11,25 @@ const OF_THE_READING: ReadonlySet<string> = new Set([
   'awaits',
 ] satisfies (keyof Catalog)[]);
 
-/** Returns true when nothing else differs, and the first was not in doubt. */
+/** Returns true when nothing else differs, and the first was not in doubt. The first may know more native queries: the second has tried
+ *  those of the metadata. */
 export function* isSameCatalog(before: Catalog, after: Catalog): Steps<boolean> {
   if (before.lost !== undefined || before.awaits !== undefined) return false;
   const members = new Set([...Object.keys(before), ...Object.keys(after)] as (keyof Catalog)[]);
   for (const member of members) {
     if (OF_THE_READING.has(member)) continue;
-    const [old, now] = [before[member], after[member]];
+    const [old, now] = [member === 'preparedQueries' ? tried(before, after) : before[member], after[member]];
     const isSame = isMap(old) && isMap(now) ? yield* areSameMaps(old, now) : isDeepStrictEqual(old, now);
     if (!isSame) return false;
   }
   return true;
+}
+
+function tried(
+  { preparedQueries: before }: Catalog,
+  { preparedQueries: after }: Catalog,
+): Catalog['preparedQueries'] {
+  return new Map([...before].filter(([signature]) => after.has(signature)));
 }
 
 function* areSameMaps(old: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, unknown>): Steps<boolean> {

@@ -97,6 +97,32 @@ test('one pass creates a table and serves it; later passes do not run it again',
   expect(messageOf('schema')).toBe('The newest version is 1.');
 });
 
+test('while objects of the source are broken, the engine says whether the migration is applied: a database set up anew gets it again', async () => {
+  const resources = [
+    permission('reads', 'book', 'user', ['id']),
+    table('book'),
+    migration(BOOK),
+    table('author'),
+  ];
+  await pass(resources);
+  await database.sql('alter table author rename to writer');
+  await engine.admin('reload_metadata', {});
+  expect(await pass(resources)).toMatchObject({
+    schema: 'Applied',
+    book: 'Applied',
+    author: 'DependencyNotReady',
+  });
+  await database.sql(
+    'alter table writer rename to author; drop table book; drop schema pergola_migrations cascade',
+  );
+  await engine.admin('reload_metadata', {});
+  expect(await pass(resources)).toMatchObject({ schema: 'Applied', book: 'Applied', author: 'Applied' });
+  await database.sql('drop schema pergola_migrations cascade; alter table author rename to writer');
+  await engine.admin('reload_metadata', {});
+  expect(await pass(resources)).toMatchObject({ schema: 'MigrationFailed' });
+  expect(messageOf('schema')).toContain('relation "book" already exists');
+});
+
 test('a migration that fails leaves the API as it was, and resources of the source wait for it', async () => {
   const author = table('author');
   const reads = permission('reads', 'author', 'user', ['id', 'name']);

@@ -11,7 +11,7 @@ import {
   textRecord,
   withDescription,
 } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, SpecProblem, specWithoutObjects } from './kind.ts';
+import { kindRow, OBJECT_COLUMNS, type PrinterColumn, SpecProblem, specWithoutObjects } from './kind.ts';
 import { optional, required } from './mapping.ts';
 
 /** An object with data of the database. */
@@ -142,22 +142,21 @@ export function queryProblem({ query }: PermissionTestSpec): string | null {
   return 'problem' in parsed ? `spec.query: ${parsed.problem}` : null;
 }
 
+const PASSED: PrinterColumn = {
+  name: 'Passed',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Passed")].reason',
+  description: 'What came of the test.',
+};
+
 export const permissionTest = kindRow({
   kind: 'PermissionTest',
   shortNames: ['gqlpt'],
   concerns: 'object',
   description: 'A request as a role, and what must come back. `pergola test` runs it.',
   spec: PermissionTestSpec,
-  columns: [
-    ...OBJECT_COLUMNS,
-    {
-      name: 'Passed',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Passed")].reason',
-      description: 'What came of the test.',
-      priority: 1,
-    },
-  ],
+  // A test has no objects, so that nothing of it can drift.
+  columns: OBJECT_COLUMNS.map((column) => (column.name === 'Drift' ? PASSED : column)),
   selectableFields: ['.spec.engineRef.name', '.spec.role'],
   purpose: 'test',
   target: (spec) => `test as ${spec.role}`,

@@ -1,6 +1,7 @@
 /** The Migrations of a pass: they run before the resources of their source change.
  *  In: the engine, the resources. Out: a reading of the engine after them; their outcomes in verdicts; in a plan, the files that would run.
  *  Not here: running one (migrations/run-migrations.ts), the changes sent along (hold-back.ts). */
+import { parseKey } from '@pergola/engine/metadata';
 import { fullScope, isStillApplied, type PassState } from '../decide/incremental-scope.ts';
 import { appliedText } from '../migrations/applied.ts';
 import { type PlannedMigrations, planMigrations } from '../migrations/plan-migrations.ts';
@@ -9,8 +10,10 @@ import {
   isMigration,
   type Migrated,
   runMigrations,
+  sourceOf,
 } from '../migrations/run-migrations.ts';
 import type { EnginePort, EngineReading } from '../ports/engine.ts';
+import { inconsistentIn } from '../ports/inconsistent-object.ts';
 import type { ReconcileOptions } from '../ports/options.ts';
 import type { CrSnapshot } from '../ports/resources.ts';
 import type { PassPlan, Report } from '../status/report.ts';
@@ -41,8 +44,10 @@ export async function afterMigrations(
   const scope = fullScope(snapshot, reading, options.manager);
   const { desired, decisions } = decisionsIn(scope, reading, options);
   const { outcomes } = desired;
+  const broken = new Set(inconsistentIn(reading.inconsistent).map(({ key }) => parseKey(key)?.segments[0]));
   const known = await appliedWithoutRequest({ snapshot, outcomes }, (cr) => {
-    const isKnown = passState && isStillApplied(cr, passState);
+    // A table that is gone may be one of a Migration: the database may have been restored or created anew.
+    const isKnown = passState && isStillApplied(cr, passState) && !broken.has(sourceOf(cr));
     return isKnown ? passState.resources.get(cr.metadata.uid)?.verdict.migration : undefined;
   });
   const { resources } = snapshot;
