@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /** A limit that no step reaches, even on a busy machine. */
-export const PATIENCE_SECONDS = 300;
+export const PATIENCE_SECONDS = 600;
 const REPORT_MS = 15_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: kubectl prints objects of any kind
