@@ -126,10 +126,12 @@ async function openPage(url: string, browser: Send): Promise<Page> {
     until: async (expression) => {
       const deadline = Date.now() + TIMEOUT_MS;
       for (;;) {
+        const beganMs = Date.now();
         // While the page loads there may be no document.
         if (await evaluate<boolean>(`Boolean(${expression})`).catch(() => false)) return;
         if (Date.now() > deadline) break;
-        await sleep(50);
+        // The text of a large page takes a while to read, and the page has to get on meanwhile.
+        await sleep(Math.max(50, 3 * (Date.now() - beganMs)));
       }
       throw new Error(`not true in time: ${expression}\n${await evaluate('document.body.innerText')}`);
     },

@@ -1,7 +1,7 @@
 /** The reporter of `make test`: failures, the number of files that are done, the files that run for minutes, skipped tests by name (the name
  *  has the reason), and a summary. Tests that pass are not listed; `npx vitest run --reporter=default` lists them. With VITEST_JSON, the
- *  files during which an error happened outside of any test are written beside that report. */
-import { writeFileSync } from 'node:fs';
+ *  seconds of each file and, at the end, the files during which an error happened outside of any test are written beside that report. */
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { MinimalReporter, type SerializedError, type TestModule, type TestSpecification } from 'vitest/node';
 
 /** The seconds between two reports of progress: on a terminal one line is rewritten, elsewhere each is a line of its own. */
@@ -33,6 +33,14 @@ export default class QuietReporter extends MinimalReporter {
     this.#running.set(module.relativeModuleId, performance.now());
   }
 
+  /** A run that is ended before its report is written still says which files took long. */
+  #noteSeconds(name: string): void {
+    const json = process.env['VITEST_JSON'];
+    const began = this.#running.get(name);
+    if (!json || began === undefined) return;
+    appendFileSync(`${json}.seconds`, `${((performance.now() - began) / 1000).toFixed(1)} ${name}\n`);
+  }
+
   #nameLong(): void {
     const long = [...this.#running].filter(([, since]) => performance.now() - since > LONG_MS);
     if (long.length > 0) this.log(`still running: ${long.map(([name]) => name).join(', ')}`);
@@ -40,6 +48,7 @@ export default class QuietReporter extends MinimalReporter {
 
   override onTestModuleEnd(module: TestModule): void {
     super.onTestModuleEnd(module);
+    this.#noteSeconds(module.relativeModuleId);
     this.#running.delete(module.relativeModuleId);
     this.#done++;
     if (module.state() === 'failed') this.#failed++;
