@@ -1,4 +1,5 @@
 /** How `make test` runs: which files, how many at once, in which order, and what is printed. */
+import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -39,22 +40,29 @@ class LongestFirst extends BaseSequencer {
 }
 
 /** Files that share a worker's modules with others, because loading the engine takes longer than most of their tests do: measured on 72
- *  files, a quarter less CPU. The rest replace modules, change the environment of the process, start programs, or count what the process
- *  has cached. */
-const SHARED = ['engine/*/**/*.test.ts'];
+ *  files, a quarter less CPU. */
+const SHARED = ['engine/*/**/*.test.ts', 'operator/**/*.test.ts'];
+/** Files that replace modules, change the environment of the process, start programs, or count what the process has cached. */
+const APART = [
+  'engine/{oracle,bench}/**',
+  'engine/http/pg-dump.test.ts',
+  'engine/execute/plan-cache.test.ts',
+  'engine/end-to-end/{access-*,async-action,cli-conversations,database-tls,explain-access*,fuzz}.test.ts',
+  'engine/end-to-end/{crash,migrations-killed,planted-secrets,remote-peers}.test.ts',
+  'operator/**/*.kube.test.ts',
+  'operator/text-pool.test.ts',
+  'operator/{golden/golden,folder/artifacts}.test.ts',
+  'operator/end-to-end/{noninterference,review}.test.ts',
+];
 const ALL = [
   '*.test.ts',
   '.ci/*.test.ts',
   '{engine,operator,console,crds,deploy,docs,testing,bin}/**/*.test.ts',
 ];
-const APART = [
-  'engine/{end-to-end,oracle,bench}/**',
-  'engine/http/pg-dump.test.ts',
-  'engine/execute/plan-cache.test.ts',
-];
 
 /** Packages bring tests of their own. */
 const MODULES = '**/node_modules/**';
+const shared = globSync(SHARED, { exclude: [...APART, MODULES] });
 
 export default defineConfig({
   test: {
@@ -69,14 +77,14 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'shared', isolate: false, include: SHARED, exclude: [...APART, MODULES] },
+        test: { name: 'shared', isolate: false, include: shared },
       },
       {
         extends: true,
         test: {
           name: 'apart',
           include: ALL,
-          exclude: ['engine/!(end-to-end|oracle|bench)/**/!(pg-dump|plan-cache).test.ts', MODULES],
+          exclude: [...shared, MODULES],
         },
       },
     ],

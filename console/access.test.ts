@@ -12,13 +12,13 @@ import {
   MARKUP,
   press,
   REASON,
+  SOME_WINDOWS,
   screenshot,
   shows,
   startConsole,
   TIMEOUT_MS,
   trackTable,
   violations,
-  WINDOWS,
 } from './testing/console.ts';
 
 describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
@@ -274,7 +274,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     expect(await page.evaluate('document.querySelectorAll("select").length')).toBe(0);
   });
 
-  test.each(WINDOWS)(
+  test.each(SOME_WINDOWS)(
     '%i px, %s: axe-core finds nothing, and nothing is wider than the window',
     async (width, scheme) => {
       await page.resize(width, 900);

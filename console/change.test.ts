@@ -12,13 +12,13 @@ import {
   HAS_BROWSER,
   press,
   REASON,
+  SOME_WINDOWS,
   screenshot,
   shows,
   startConsole,
   TIMEOUT_MS,
   trackTable,
   violations,
-  WINDOWS,
 } from './testing/console.ts';
 
 const READER = 'select_permission/default/public/book/reader';
@@ -142,7 +142,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       await store({ folder: `/home/${'long'.repeat(50)}` });
       await press(page, 'Try it, without changing anything');
       await page.until(shows('Write it into the folder'));
-      for (const [width, scheme] of WINDOWS) {
+      for (const [width, scheme] of SOME_WINDOWS) {
         await page.resize(width, 900);
         await page.prefer(scheme);
         await page.until(`innerWidth === ${width}`);
@@ -353,7 +353,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     expect([kinds.length > 15, problems]).toEqual([true, []]);
   });
 
-  test.each(WINDOWS)(
+  test.each(SOME_WINDOWS)(
     '%i px, %s: axe-core finds nothing, and nothing is wider than the window',
     async (width, scheme) => {
       await page.resize(width, 900);

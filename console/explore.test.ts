@@ -13,12 +13,12 @@ import {
   HAS_BROWSER,
   press,
   REASON,
+  SOME_WINDOWS,
   screenshot,
   startConsole,
   TIMEOUT_MS,
   trackTable,
   violations,
-  WINDOWS,
 } from './testing/console.ts';
 
 const run = promisify(execFile);
@@ -295,7 +295,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await goTo('?role=reader', 'reader');
   });
 
-  test.each(WINDOWS)(
+  test.each(SOME_WINDOWS)(
     '%i px, %s: axe-core finds nothing in the bar and the panes, and nothing is wider than the window',
     async (width, scheme) => {
       await page.resize(width, 900);

@@ -16,13 +16,13 @@ import {
   HAS_BROWSER,
   press,
   REASON,
+  SOME_WINDOWS,
   screenshot,
   shows,
   startConsole,
   TIMEOUT_MS,
   trackTable,
   violations,
-  WINDOWS,
 } from './testing/console.ts';
 
 const KEY = '0123456789abcdef0123456789abcdef';
@@ -231,7 +231,7 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
     }
   });
 
-  test.each(WINDOWS)(
+  test.each(SOME_WINDOWS)(
     '%i px, %s: axe-core finds nothing, and nothing is wider than the window',
     async (width, scheme) => {
       await page.resize(width, 900);

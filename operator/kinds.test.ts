@@ -494,6 +494,7 @@ test('the columns of `kubectl get` fit 80 characters with a name of 24 and the l
     Ready: 'Unknown'.length,
     Reason: Math.max(...reasons),
     Drift: 'True'.length,
+    Passed: 'Unknown'.length,
     Age: '365d'.length,
     Failing: '99999'.length,
   };

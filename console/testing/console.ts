@@ -103,13 +103,13 @@ export async function violations(page: Page, within: readonly string[] = []): Pr
   );
 }
 
-/** The windows in which every page is looked at: the colours do not depend on the width. */
-export const WINDOWS = [
-  [400, 'light'],
-  [800, 'dark'],
-  [1440, 'light'],
-  [1440, 'dark'],
-] as const;
+const WIDTHS = [400, 800, 1440] as const;
+
+/** The windows in which every page is looked at. */
+export const WINDOWS = WIDTHS.flatMap((width) => [[width, 'light'] as const, [width, 'dark'] as const]);
+
+/** Fewer windows, for the states of a page: colours do not depend on the width. */
+export const SOME_WINDOWS = WINDOWS.filter(([width, scheme]) => scheme === 'light' || width === 1440);
 
 /** Writes what the window shows into a file of the folder PERGOLA_SCREENSHOTS, if it is set. */
 export async function screenshot(page: Page, name: string): Promise<void> {

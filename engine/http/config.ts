@@ -7,11 +7,9 @@ import { isSecretSet } from '../auth/accepted-secrets.ts';
 import { jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { booleanOf } from '../config/option-types.ts';
-import type { Database } from '../database/pool.ts';
 import { SourceHealth } from '../database/source-health.ts';
 import { stateVersionOf } from '../metadata/state-version.ts';
 import { allInconsistencies } from '../state/inconsistencies.ts';
-import { hasLostTables, LOST_TABLES } from '../store/lost-tables.ts';
 import type { HttpContext } from './context.ts';
 import { readerSessionOf, sessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';
@@ -43,7 +41,7 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
     const areHealthy = Object.values(statuses).every(({ status }) => status === 'OK');
     return reply.code(areHealthy ? 200 : 500).send(statuses);
   });
-  const metadataFault = faultOf(context.state.gateway.metadataDatabase);
+  const metadataFault = shared(() => context.state.gateway.store.fault(CHECK_TIMEOUT_MS));
   const serving = async (request: FastifyRequest, reply: FastifyReply) => {
     if (context.life.isStopping)
       return reply.code(503).type('text/plain').send('ERROR: the engine is stopping');
@@ -65,20 +63,9 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
 const CHECK_EVERY_MS = 1000;
 const CHECK_TIMEOUT_MS = 3000;
 
-/** Returns a function that resolves to what keeps the metadata from being stored, undefined for nothing. Callers within a second share a
- *  check. */
-function faultOf(database: Database): () => Promise<string | undefined> {
-  let latest: Promise<string | undefined> | undefined;
-  const check = async () => {
-    try {
-      await database.run({ name: '', text: 'select from pergola.metadata' }, [], {
-        signal: AbortSignal.timeout(CHECK_TIMEOUT_MS),
-      });
-      return undefined;
-    } catch (error) {
-      return hasLostTables(error) ? LOST_TABLES : 'the metadata database does not answer';
-    }
-  };
+/** Returns the function so that callers within a second share its result. */
+function shared<T>(check: () => Promise<T>): () => Promise<T> {
+  let latest: Promise<T> | undefined;
   return () => {
     latest ??= check().finally(() => {
       setTimeout(() => {

@@ -43,6 +43,7 @@ import {
   recordIntent,
   type TransactionStatus,
 } from './intents.ts';
+import { hasLostTables, LOST_TABLES } from './lost-tables.ts';
 import { migrate } from './migrate.ts';
 import { ENGINE_ITSELF, listRevisions, loadRevision, type Revision, recordRevision } from './revisions.ts';
 import {
@@ -145,6 +146,17 @@ export class Store {
   async versions(): Promise<Versions> {
     const found = await this.#database.query(`select ${VERSION_COLUMNS} from pergola.metadata`);
     return versionsOf(found.rows[0]);
+  }
+
+  /** Returns what keeps the metadata from being stored; undefined for nothing. */
+  async fault(timeoutMs: number): Promise<string | undefined> {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs);
+      await this.#database.run({ name: '', text: 'select from pergola.metadata' }, [], { signal });
+      return undefined;
+    } catch (error) {
+      return hasLostTables(error) ? LOST_TABLES : 'the metadata database does not answer';
+    }
   }
 
   /** Lists at most `most` revisions, newest first. */

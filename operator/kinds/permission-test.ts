@@ -145,8 +145,8 @@ export function queryProblem({ query }: PermissionTestSpec): string | null {
 const PASSED: PrinterColumn = {
   name: 'Passed',
   type: 'string',
-  jsonPath: '.status.conditions[?(@.type=="Passed")].reason',
-  description: 'What came of the test.',
+  jsonPath: '.status.conditions[?(@.type=="Passed")].status',
+  description: 'What came of the test: True, False, or Unknown when it was not run.',
 };
 
 export const permissionTest = kindRow({
