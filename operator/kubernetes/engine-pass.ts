@@ -217,6 +217,7 @@ export class EnginePass {
       };
     }
     await finalizers.ensure(isDeleting(engine) ? resources : [...resources, engine]);
+    const bound = [...resources, ...this.#deletingOf(key)];
     await this.#options.presence.record(engine);
     const before = this.#memories.get(key);
     // A full comparison was asked for.
@@ -226,7 +227,7 @@ export class EnginePass {
     this.#count(key, report);
     if (report.isOfEdits) return { requeue: this.#remember(key, engine, report), blocker: undefined };
     if (!report.problem) await this.#readVersions(key, port);
-    const deleting = isWaiting ? this.#engineBlocker(engine, report, problem) : undefined;
+    const deleting = isWaiting ? this.#engineBlocker(engine, report, { problem, before: bound }) : undefined;
     await this.#report(key, engine, report, { problem, deleting, note: this.#noteOn(key) });
     const requeue = this.#remember(key, engine, report);
     if (deleting) {
@@ -266,11 +267,12 @@ export class EnginePass {
     return { requeue: await this.#options.finalizers.releaseEngine(engine), blocker: NOT_BLOCKED };
   }
 
-  /** Returns why an Engine that is being deleted stays; undefined when nothing can be removed from its engine any more, or all is. */
+  /** Returns why an Engine that is being deleted stays; undefined when nothing can be removed from its engine any more, or all is. `before`
+   *  are its resources at the start of the pass: one that went meanwhile still has its objects. */
   #engineBlocker(
     engine: CustomResource,
     report: Report,
-    problem: ResourceOutcome | undefined,
+    { problem, before }: { problem: ResourceOutcome | undefined; before: readonly CustomResource[] },
   ): ResourceOutcome | undefined {
     const { clock, outage } = this.#options;
     if (problem || !waitsForDeletion(engine)) return undefined;
@@ -278,7 +280,8 @@ export class EnginePass {
     const isGivenUp = remainingMs(engine, clock.now(), outage.graceMs / 1000) <= 0;
     if (report.problem && isGivenUp) return undefined;
     const key = keyOf(engine);
-    return engineBlockerAfter(report, [...this.#resourcesOf(key), ...this.#deletingOf(key)]);
+    const bound = [...before, ...this.#resourcesOf(key), ...this.#deletingOf(key)];
+    return engineBlockerAfter(report, [...new Map(bound.map((cr) => [cr.metadata.uid, cr])).values()]);
   }
 
   /** Writes the status of a paused Engine. The engine is not contacted, and resources keep their statuses. */
