@@ -188,7 +188,7 @@ async function loop(
   };
   engine.exited.then((status) => {
     if (stop.signal.aborted) return;
-    process.stderr.write(`The engine exited with code ${status}.\n`);
+    process.stderr.write(`The engine exited with code ${status}.\n${engine.said()}`);
     code = 1;
     stop.abort();
   });

@@ -281,6 +281,23 @@ describe('a table becomes an API', () => {
 describe('the program', () => {
   afterAll(killAll);
 
+  test('a failure that no request has is logged as a defect, and it serves on', async () => {
+    const database = await createDatabase();
+    const hook = "process.on('SIGUSR2', () => void Promise.reject(new Error('planted failure')))";
+    const { child, output, ended, serves } = pergola(['serve', '--server-port', '0'], {
+      ENGINE_GRAPHQL_ADMIN_SECRET: 'hush-hush',
+      ENGINE_GRAPHQL_DATABASE_URL: database.url,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}`,
+    });
+    const url = await serves();
+    child.kill('SIGUSR2');
+    await expect.poll(() => output.stdout, { timeout: 20_000 }).toContain('planted failure');
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    child.kill('SIGTERM');
+    await ended;
+    await database.drop();
+  });
+
   test('serves until it is stopped, answers requests in flight, and logs no secret', async () => {
     const database = await createDatabase();
     const secrets = { ENGINE_GRAPHQL_ADMIN_SECRET: 'hush-hush', ENGINE_GRAPHQL_DATABASE_URL: database.url };

@@ -340,6 +340,7 @@ async function serve(options: Options, foreign: ForeignSettings): Promise<void> 
       const differences = foreign.aliases.length > 0 ? differencesIn(options) : [];
       log.observe({ kind: 'foreign settings', ...foreign, differences });
     }
+    observeFailures(log);
     const stopped = stopSignal();
     growHeapMore();
     returnIdleMemory();
@@ -357,6 +358,17 @@ async function serve(options: Options, foreign: ForeignSettings): Promise<void> 
   } finally {
     log.flush();
   }
+}
+
+/** Logs a failure that no request has, as a defect. The engine serves on after a promise that nobody awaits, because a change is a
+ *  transaction; any other ends it. */
+function observeFailures(log: Log): void {
+  const observe = (error: unknown) => log.observe({ kind: 'unexpected', requestId: null, error });
+  process.on('unhandledRejection', observe);
+  process.on('uncaughtExceptionMonitor', (error) => {
+    observe(error);
+    log.flush();
+  });
 }
 
 function welcome(options: Options, url: string): string {

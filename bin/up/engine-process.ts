@@ -13,6 +13,8 @@ export type EngineProcess = {
   readonly url: string;
   /** Resolves to its exit code. */
   readonly exited: Promise<number | null>;
+  /** Returns the end of what it has written to its standard error. */
+  readonly said: () => string;
   readonly stop: () => Promise<void>;
 };
 
@@ -71,6 +73,7 @@ export async function startEngineProcess(options: {
   return {
     url,
     exited,
+    said: () => said,
     stop: async () => {
       child.kill('SIGTERM');
       await exited;

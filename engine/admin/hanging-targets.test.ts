@@ -415,6 +415,21 @@ test('among many requests of two replicas only those wait that connect a target 
   expect(document.remote_schemas).toHaveLength(1);
 }, 60_000);
 
+test.each([false, true])(
+  'a reload waits for targets that all hang, and ends when they answer (if_changed: %s)',
+  async (if_changed) => {
+    await world();
+    for (const kind of kinds) await must(op('patch_metadata', put(kind)));
+    for (const kind of kinds) gates[kind].isSilent = true;
+    const slow = engine.metadata(op('reload_metadata', { if_changed }));
+    // Longer than the patience in a turn: an answer that nobody awaits any more would end the process.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    for (const kind of kinds) gates[kind].isSilent = false;
+    expect(await slow).toMatchObject({ status: 200, body: { is_consistent: true } });
+    for (const kind of kinds) expect(KINDS[kind].isServed(engine)).toBe(true);
+  },
+);
+
 test('each item of a batch is completed with what the items before it have not needed', async () => {
   await world();
   const model = { name: 'one', fields: [{ name: 'one', type: 'integer' }] };

@@ -488,7 +488,7 @@ export class UnitOfWork {
       this.setUpstream(remote.name, old);
       return false;
     });
-    const hasChanged = [await this.#confirm(sources), ...(await Promise.all(changes))];
+    const hasChanged = await Promise.all([this.#confirm(sources), ...changes]);
     return hasChanged.includes(true);
   }
 
