@@ -3,7 +3,7 @@
 import { extname } from 'node:path';
 import { load, YAMLException } from 'js-yaml';
 import { isRecord } from '../../engine/json/value.ts';
-import { validate, YAML_SCHEMA } from '../../engine/metadata/index.ts';
+import { parseJson, validate, YAML_SCHEMA } from '../../engine/metadata/index.ts';
 import { type Static, Type } from '../../engine/metadata/schema/type.ts';
 import { asJsonSchema } from '../../engine/metadata/walk-schema.ts';
 import { textOfFile } from '../../operator/folder/paths.ts';
@@ -45,7 +45,7 @@ function entriesIn(text: string, file: string): unknown {
   try {
     if (extname(file) !== '.jsonl') return load(text, { schema: YAML_SCHEMA });
     const lines = text.split('\n').filter((line) => line.trim() !== '');
-    return lines.map((line): unknown => JSON.parse(line));
+    return lines.map((line): unknown => parseJson(line));
   } catch (error) {
     if (!(error instanceof YAMLException || error instanceof SyntaxError)) throw error;
     throw new Error(`${file}: ${error.message}`, { cause: error });

@@ -1,5 +1,6 @@
 /** The flags of `pergola why`: one table for parsing and for help. Out: the arguments of `explain_access`, and the engine. Raises
  *  FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, ENGINE_GRAPHQL_HEADER_PREFIX. */
+import { parseJson } from '../../engine/json/parse-json.ts';
 import type { EngineAddress } from '../../operator/engine/address.ts';
 import { FlagProblem } from '../../operator/folder/flag-problem.ts';
 import {
@@ -188,7 +189,7 @@ function namesIn(list: string): string[] {
 
 function conditionOf(flag: string, text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new FlagProblem(`--${flag} ${text} is no JSON; write --${flag} '{"id": {"_gt": 3}}'`);
   }
@@ -275,7 +276,7 @@ function entryOf(flag: string, pair: string): readonly [string, unknown] {
   const value = pair.slice(at + 1);
   if (pair[at - 1] !== ':') return [pair.slice(0, at), value];
   try {
-    return [pair.slice(0, at - 1), JSON.parse(value)];
+    return [pair.slice(0, at - 1), parseJson(value)];
   } catch {
     throw new FlagProblem(`--${flag} ${pair}: after := comes JSON, such as null or "text"; a text needs =`);
   }

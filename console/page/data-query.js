@@ -1,6 +1,7 @@
 /** The query for a page of rows: of a table, or of those that a relationship of one row leads to. Values are variables.
  *  Pure. In: what the schema offers (data-schema.js), and what the user has chosen. Out: a GraphQL request, and where its rows are. */
 import { isListType, namedType } from './data-schema.js';
+import { parseWithAllDigits } from './digits.js';
 
 /** The most rows of a page. */
 export const PAGE_ROWS = 50;
@@ -136,7 +137,7 @@ function leafOf(type, text) {
 
 function parsed(text) {
   try {
-    return JSON.parse(text);
+    return parseWithAllDigits(text);
   } catch {
     return undefined;
   }

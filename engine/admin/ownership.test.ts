@@ -107,6 +107,16 @@ test('the manifest of a resource is returned as the operator has stored it, or t
   expect(JSON.stringify(await answer('get_ownership'))).not.toContain('manifest');
 });
 
+test('numbers of a manifest keep all of their digits', async () => {
+  const manifest = '{"kind":"Table","spec":{"filter":{"id":{"_gt":9007199254740993}}}}';
+  const manifests = { 'Table shop/book': { manager: 'm', manifest } };
+  await engine.must(
+    op('set_catalog_state', { type: 'operator', state: { manager: 'm', objects: {}, manifests } }),
+  );
+  const owned = await answer('get_ownership', { resource: 'Table shop/book' });
+  expect(JSON.stringify(owned)).toContain('"_gt":9007199254740993');
+});
+
 test('the difference of two versions has objects before and after, and who owns them now', async () => {
   await engine.must(op('track_table', 'book'));
   const first = version();

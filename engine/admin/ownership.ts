@@ -2,6 +2,7 @@
  *  document, without secrets. They read the document, the operator's ledger, and stored versions.
  *  Not here: reading the ledger (ledger.ts), the changes (object-changes.ts), who decides about owned objects (operator/), the list of versions and going back (document-operations.ts).
  *  Reference: docs/reference/behaviour/metadata-api.md. */
+import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
 import { objectsOf } from '../metadata/objects.ts';
@@ -95,7 +96,7 @@ function manifestIn(state: unknown, resource: string): object {
   if (!isRecord(found) || typeof found['manifest'] !== 'string') return {};
   if (found['manifest'] === '') return { is_manifest_stored: false };
   try {
-    return { manifest: JSON.parse(found['manifest']) };
+    return { manifest: parseJson(found['manifest']) };
   } catch {
     return {};
   }

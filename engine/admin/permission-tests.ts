@@ -2,6 +2,7 @@
  *  document. Runs no statement.
  *  In: the operator's state, the model. Out: the answer as JSON. Not here: running tests (operator/pass/permission-tests.ts), what a request exercises
  *  (test-coverage/). Reference: docs/reference/behaviour/metadata-api.md. */
+import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import { inSlices } from '../limits/slices.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
@@ -76,7 +77,7 @@ function testsIn(state: unknown): readonly StoredTest[] {
 /** Returns the request in a record; undefined when it was too long to be stored. */
 function requestIn(text: unknown) {
   try {
-    const sent: unknown = JSON.parse(String(text));
+    const sent: unknown = parseJson(String(text));
     if (!isRecord(sent) || typeof sent['query'] !== 'string') return undefined;
     const { query, variables } = sent;
     return { query, variables: isRecord(variables) ? variables : {} };

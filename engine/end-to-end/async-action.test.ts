@@ -17,6 +17,7 @@ const told: Told[] = [];
 const headers: (string | string[] | undefined)[] = [];
 let reply: (n: number) => { readonly status: number; readonly body: unknown };
 /** The webhook answers once this resolves. */
+const texts: string[] = [];
 let open: Promise<void> = Promise.resolve();
 
 const webhook = createServer((request, response) => {
@@ -24,6 +25,7 @@ const webhook = createServer((request, response) => {
   request.on('data', (chunk) => (text += chunk));
   request.on('end', async () => {
     const asked = JSON.parse(text) as Told;
+    texts.push(text);
     told.push(asked);
     headers.push(request.headers['x-mine']);
     await open;
@@ -104,6 +106,20 @@ test('a call returns an id at once, and its output later, with the related rows'
   expect(data).toMatchObject({
     work: { __typename: 'work', created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
   });
+});
+
+test('numbers of the input keep all of their digits', async () => {
+  const definition = {
+    kind: 'asynchronous',
+    arguments: [{ name: 'n', type: 'bigint!' }],
+    output_type: 'Done',
+    handler: '{{HOOK}}',
+  };
+  expect(await engine.admin('create_action', { name: 'large', definition })).toMatchObject({ status: 200 });
+  texts.length = 0;
+  await engine.graphql('mutation { large(n: 9007199254740993) }');
+  await expect.poll(() => texts.join()).toContain('"n":9007199254740993');
+  await engine.admin('drop_action', { name: 'large' });
 });
 
 test('only the session that called sees the output; administrators see all', async () => {

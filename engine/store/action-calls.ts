@@ -6,7 +6,7 @@
 import { boundedRead } from '../database/bounded-read.ts';
 import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
-import type { ActionCalls } from '../webhook/async-action-types.ts';
+import type { ActionCalls, QueuedActionCall } from '../webhook/async-action-types.ts';
 
 export function actionCalls(database: Database): ActionCalls {
   return {
@@ -40,7 +40,7 @@ export function actionCalls(database: Database): ActionCalls {
         interruptions: row.interruptions,
         action: row['action']!,
         sessionVariables: JSON.parse(row['session_variables']!),
-        message: JSON.parse(row['message']!),
+        message: parseJson(row['message']!) as QueuedActionCall['message'],
         clientHeaders: JSON.parse(row['client_headers']!),
       }));
     },

@@ -1,5 +1,5 @@
 /** The formats of `-o`: one table of names, and the printer for data. Not here: text and Markdown of a command (print.ts, markdown.ts). */
-import { dump } from 'js-yaml';
+import { parseJson, printYaml } from '@pergola/engine/metadata';
 import { FlagProblem } from './flag-problem.ts';
 
 export const OUTPUTS = ['text', 'json', 'yaml', 'markdown'] as const;
@@ -23,5 +23,5 @@ export function outputOf<T extends Output>(given: unknown, allowed: readonly T[]
 export function printData(value: unknown, output: DataOutput): string {
   const json = JSON.stringify(value, null, 2);
   // The value passes through JSON, so that YAML has no anchors and no undefined either.
-  return output === 'json' ? `${json}\n` : dump(JSON.parse(json), { lineWidth: -1, noRefs: true });
+  return output === 'json' ? `${json}\n` : printYaml(parseJson(json));
 }
