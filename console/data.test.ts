@@ -36,6 +36,8 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
       update book set title = 'a, "b"' where id = 2;
       create table mask (id int primary key, hint text, secret text, owner text);
       insert into mask values (1, null, 'mine', 'ann'), (2, null, 'hidden-2', 'bob');
+      create table long (id int primary key, body text);
+      insert into long select i, repeat('word ', 48000) from generate_series(1, 50) i;
       create view slow as select id, pg_sleep(30)::text as nothing from author`,
       {
         ...{ unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
@@ -45,6 +47,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     ({ engine } = world);
     await trackTable(engine, 'author', { reader: ['id', 'name'], other: ['id'] });
     await trackTable(engine, 'book', { reader: ['id', 'title', 'code', 'author_id'], other: ['title'] });
+    await trackTable(engine, 'long', { reader: ['id', 'body'] }, {});
     await trackTable(engine, 'slow', { reader: ['id', 'nothing'] }, {});
     const on = (table: string) => ({ source: 'default', table: { schema: 'public', name: table } });
     await engine.admin('pg_create_object_relationship', {
@@ -304,6 +307,21 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
       '"a, ""b""",2,9007199254740993,1',
     ]);
     expect(await taken('JSON')).toContain('"code": 9007199254740993');
+  });
+
+  test('long texts are cut before they are laid out, and a cell shows more of its own on request', async () => {
+    await open('table=long');
+    const cell = `document.querySelector('.data tbody .cell')`;
+    const lengths = () =>
+      page.evaluate(
+        `[...document.querySelectorAll('.data tbody .cell')].map((one) => one.textContent.length)`,
+      );
+    const long = async () => [...new Set(((await lengths()) as number[]).filter((one) => one > 10))];
+    expect(await long()).toEqual([1001]);
+    expect(await page.evaluate(cell + '.textContent')).toBe('1');
+    await page.evaluate(`document.querySelector('.data tbody .whole-text').click()`);
+    await page.until(shows('The first 100,000 of 240,000 characters. An export has all.'));
+    expect(await long()).toEqual([100_001, 1001]);
   });
 
   test('a running query is cancelled, in the database too', async () => {

@@ -72,11 +72,15 @@ function Cell({ value, isMasked }) {
 
 /** The texts that may have more lines than a cell shows. */
 const LONG = 80;
+/** The most characters that a cell shows at first, and on request: a browser takes minutes to lay out megabytes of text. */
+const SHOWN = 1_000;
+const SHOWN_WHOLE = 100_000;
 
 /** A text, whose end is shown on request when it is long. */
 function CellText({ text }) {
   const [isWhole, setWhole] = useState(false);
   const isLong = text.length > LONG || text.includes('\n');
+  const most = isWhole ? SHOWN_WHOLE : SHOWN;
   return (
     <>
       <div
@@ -84,8 +88,14 @@ function CellText({ text }) {
         // What scrolls must be reachable by keyboard.
         tabIndex={isWhole ? 0 : undefined}
       >
-        {text}
+        {text.slice(0, most)}
+        {text.length > most && '…'}
       </div>
+      {isWhole && text.length > most && (
+        <p className="faint">
+          {`The first ${most.toLocaleString('en')} of ${text.length.toLocaleString('en')} characters. An export has all.`}
+        </p>
+      )}
       {isLong && (
         <button
           type="button"
