@@ -118,6 +118,7 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
       expect(await stored()).not.toContain(secret);
       await press(page, 'Sign out');
       await page.until(FIELD);
+      expect(await page.evaluate('location.search')).toBe('');
       expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(secret);
       await page.reload();
       await page.until(FIELD);
@@ -201,7 +202,7 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
     await page.go(`${world.engine.url}/console/`);
     await page.until(`${IS_EDITOR}?.innerText.includes('book')`);
     const role = `document.querySelector('.who').innerText + document.querySelector('.bar input').placeholder`;
-    expect(await page.evaluate(role)).toBe('Role readerreader');
+    expect(await page.evaluate(role)).toBe('Token of readerreader');
     const types = await send('../v1/graphql', { query: '{ __schema { types { name } } }' });
     expect(types).toContain('"book"');
     expect(types).not.toContain('ledger');

@@ -39,12 +39,15 @@ export function Bar({ session, onSignOut, children }) {
         ))}
       </nav>
       {children}
-      <span className="who">{session.role ? `Role ${session.role}` : WHO[session.access]}</span>
-      {session.kind !== 'none' && (
-        <button type="button" onClick={onSignOut}>
-          {isSignedIn(session) ? 'Sign out' : 'Sign in'}
-        </button>
-      )}
+      <span className="leave">
+        {/* The role of the field beside it may be another one that the token allows. */}
+        <span className="who">{session.role ? `Token of ${session.role}` : WHO[session.access]}</span>
+        {session.kind !== 'none' && (
+          <button type="button" onClick={onSignOut}>
+            {isSignedIn(session) ? 'Sign out' : 'Sign in'}
+          </button>
+        )}
+      </span>
     </header>
   );
 }

@@ -79,9 +79,13 @@ function sentenceFor({ kind, access }, denial) {
   return `The engine does not accept this ${word}${kind === 'token' ? `: ${denial}` : ''}.`;
 }
 
-/** Forgets everything that this tab keeps. Loading the page again removes it from memory, too. */
+/** Forgets everything that this tab keeps, and the role in its address, which the next user may not have. Loading the page again removes it
+ *  from memory, too. */
 function signOut() {
   sessionStorage.clear();
+  const address = new URL(location.href);
+  address.searchParams.delete('role');
+  history.replaceState(null, '', address);
   location.reload();
 }
 
