@@ -166,7 +166,11 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
       source: 'default',
       table: { schema: 'public', name: 'book' },
       role: 'reader',
-      permission: { columns: ['id', 'owner'], check: { owner: { _eq: 'X-Engine-User-Id' } } },
+      permission: {
+        columns: ['id', 'owner'],
+        check: { owner: { _eq: 'X-Engine-User-Id' } },
+        set: { title: 'X-Engine-Title' },
+      },
     });
     await open('role=reader');
     await page.evaluate(`document.querySelector('tbody button').click()`);
@@ -177,13 +181,16 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     );
     const insert = async (owner: string) => {
       await fill(page, `document.querySelector('.why [name=values]')`, JSON.stringify({ id: 3, owner }));
-      await fill(page, `document.querySelector('.why [name=variables]')`, '{"user-id": "ann"}');
+      const variables = '{"user-id": "ann", "title": "Three"}';
+      await fill(page, `document.querySelector('.why [name=variables]')`, variables);
       await page.pressEnter();
     };
     await insert('bob');
     await page.until(`document.querySelector('.verdict.refused')`);
     await insert('ann');
     await page.until(`document.querySelector('.verdict.allowed')`);
+    expect(await text()).toContain('Preset: title = x-engine-title, which is "Three".');
+    expect(await text()).toContain('nothing was written');
     await engine.admin('pg_drop_insert_permission', {
       source: 'default',
       table: { schema: 'public', name: 'book' },

@@ -12,7 +12,7 @@ export function CellSummary({ cell, isAdmin }) {
     cell.columns && counted(cell.columns.length, 'column'),
     cell.every_row ? 'every row' : 'some rows',
     cell.backend_only && 'backend only',
-    cell.masked_columns?.length > 0 && `${cell.masked_columns.length} masked`,
+    cell.masked_fields?.length > 0 && `${cell.masked_fields.length} masked`,
   ];
   return <span className="yes">{parts.filter(Boolean).join(', ')}</span>;
 }
@@ -40,12 +40,17 @@ export function AccessDetails({ table, role, other, compare, operations, testsOf
   );
 }
 
+/** Returns the masked columns, and then the masked computed fields, which follow the names of the columns among the fields. */
+function maskedIn({ masked_columns: columns, masked_fields: fields = [] }) {
+  return columns?.concat(fields.slice(columns.length));
+}
+
 function OperationDetails({ cell, role }) {
   if (!cell) return <p>No permission.</p>;
   if (!cell.is_allowed) return <p>{cell.reason}</p>;
   const facts = [
     ['Columns', cell.columns?.join(', ')],
-    ['Null in some rows', cell.masked_columns?.join(', ')],
+    ['Null in some rows', maskedIn(cell)?.join(', ')],
     ['Computed fields', cell.computed_fields?.join(', ')],
     ['Rows at most', cell.limit],
     ['Aggregations', cell.allow_aggregations && 'yes'],

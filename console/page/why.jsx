@@ -95,7 +95,7 @@ function keyExample({ primary_key: names = [], columns = [] } = {}) {
   return members.length === 0 ? '{"id": 1}' : `{${members.join(', ')}}`;
 }
 
-function Verdict({ answer: { verdict, reasons, permissions, columns = [] } }) {
+function Verdict({ answer: { verdict, reasons, permissions, columns = [], presets = [], notes = [] } }) {
   const namesOf = (wanted) =>
     columns
       .filter((each) => each.verdict === wanted)
@@ -115,11 +115,22 @@ function Verdict({ answer: { verdict, reasons, permissions, columns = [] } }) {
         <p>Null in this row, because no parent that reaches it grants them: {namesOf('masked')}.</p>
       )}
       {namesOf('visible') && <p>Not masked in this row: {namesOf('visible')}.</p>}
+      {presets.length > 0 && <p>Preset: {presets.map(presetText).join(', ')}.</p>}
+      {notes.map((note) => (
+        <p key={note} className="faint">
+          {note}
+        </p>
+      ))}
       {permissions.map((permission) => (
         <PermissionClauses key={`${permission.role} ${permission.operation}`} permission={permission} />
       ))}
     </>
   );
+}
+
+function presetText({ column, variable, value }) {
+  const text = value === null && variable !== undefined ? 'not set' : JSON.stringify(value);
+  return variable === undefined ? `${column} = ${text}` : `${column} = ${variable}, which is ${text}`;
 }
 
 function PermissionClauses({ permission }) {

@@ -8,6 +8,7 @@ import { withDamaged } from '../metadata/damaged.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
 import { parsingDocument } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import { foreignKindOf, type Source } from '../metadata/schema/source.ts';
 import type { Steps } from '../metadata/steps.ts';
 import type { Inconsistency, Unenforced } from '../resolve/model/inconsistency.ts';
@@ -137,9 +138,11 @@ export const reloadMetadata: Performer<'reload_metadata'> = async (work, args) =
   const recreated = withPath('recreate_event_triggers', () =>
     chosen(sources, recreate_event_triggers, noSource),
   );
-  const hasChanged = await work.confirm(reloaded, remotes);
+  const hasChanged = args.if_changed
+    ? await work.confirm(reloaded, remotes)
+    : await readAgain(work, reloaded, remotes);
   for (const { name } of recreated) work.recreatedTriggers.add(name);
-  if (hasChanged || !args.if_changed || recreated.length > 0) {
+  if (hasChanged || recreated.length > 0) {
     work.touchesResource = true;
     work.touchesCatalog = true;
   }
@@ -151,6 +154,19 @@ export const reloadMetadata: Performer<'reload_metadata'> = async (work, args) =
     ...(report.is_consistent ? {} : { inconsistent_objects: report.inconsistent_objects }),
   });
 };
+
+/** Introspects the targets, and returns that all of them count as changed: what was derived from them, such as cached answers, is forgotten. */
+async function readAgain(
+  work: UnitOfWork,
+  sources: readonly Source[],
+  remotes: readonly RemoteSchema[],
+): Promise<true> {
+  await Promise.all([
+    ...sources.map((source) => work.introspect(source)),
+    ...remotes.map((remote) => work.introspectRemote(remote)),
+  ]);
+  return true;
+}
 
 /** Returns all objects, none, or those that a list names. Calls `refuse` with a name that no object has. */
 function chosen<T extends { readonly name: string }>(

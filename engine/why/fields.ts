@@ -157,7 +157,7 @@ function rowReasons(name: string, scope: FieldScope): readonly (string | null)[]
     ...(remote ? [outOfReach(remote, scope)] : []),
   ];
   if (found.length > 0 || !declared) return found;
-  return [`"${name}" is inconsistent: get_inconsistent_metadata has the reason`];
+  return [`"${name}" is inconsistent: get_inconsistent_metadata, or Model in the console, has the reason`];
 }
 
 /** Returns why the role reads no rows of a table; null when it may. */

@@ -199,7 +199,7 @@ export function withoutPermission(
     const reads = { select: true, insert: table.isInsertable, update: table.isUpdatable };
     const isPossible = { ...reads, delete: table.isDeletable }[operation];
     return isPossible
-      ? `the ${operation} permission of role "${broken.role}" on ${name} is inconsistent: get_inconsistent_metadata has the reason`
+      ? `the ${operation} permission of role "${broken.role}" on ${name} is inconsistent: get_inconsistent_metadata, or Model in the console, has the reason`
       : `${name} is a view that does not allow ${operation}`;
   }
   const parents = grants.map((grant) => `"${grant.role}"`).join(', ');
