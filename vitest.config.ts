@@ -49,6 +49,8 @@ const APART = [
   'engine/execute/plan-cache.test.ts',
   'engine/end-to-end/{access-*,async-action,cli-conversations,database-tls,explain-access*,fuzz}.test.ts',
   'engine/end-to-end/{crash,migrations-killed,planted-secrets,remote-peers}.test.ts',
+  // These measure time, and a worker that has run other files has more garbage to collect.
+  'engine/end-to-end/{named-values-places,remote-sizes,source-watch,large-bodies}.test.ts',
   'operator/**/*.kube.test.ts',
   'operator/text-pool.test.ts',
   'operator/{golden/golden,folder/artifacts}.test.ts',
