@@ -42,7 +42,7 @@ test('a table is distributed by a column, on one shard, a reference table or loc
   expect([...local]).toEqual([4]);
 });
 
-test('a function reads shards when its body has the name of a table that Citus knows as a word, or depends on the table, and a view when it reads one', async () => {
+test('a function reads shards when its body has the name of such a table or view as a word, depends on one, or calls such a function; a view when it reads one', async () => {
   // A table and a function in the form of those of Citus.
   await database.sql(`
     create table campaigns (id int); create table plans (id int); create table "odd.name" (id int);
@@ -64,6 +64,14 @@ test('a function reads shards when its body has the name of a table that Citus k
     create function of_reference() returns bigint language sql as 'select count(*) from plans';
     create function of_local() returns bigint language sql as 'select count(*) from notes';
     create view of_shards as select id from campaigns; create view of_view as select id from of_shards; create view of_none as select 1 as id;
+    create materialized view kept as select id from campaigns; create function of_kept() returns bigint language sql as 'select count(*) from kept';
+    create function over_view() returns bigint language sql as 'select count(*) from of_view';
+    create function over_view_in_plpgsql() returns bigint language plpgsql as 'begin return (select count(*) from of_shards); end';
+    create function calls() returns bigint language sql as 'select over_view() + 1';
+    create function calls_in_plpgsql() returns bigint language plpgsql as 'begin return public."by_name" (); end';
+    create function calls_a_caller() returns bigint language sql as 'select calls()';
+    create function calls_plpgsql() returns bigint language sql as 'select in_plpgsql()';
+    create function mentions() returns text language sql as $$ select 'by_name, calls' $$;
     create function of_unknown() returns bigint language sql as 'select count(*) from unknown_notes';
     create function another_word() returns text language sql as $$ select 'campaign, my_campaigns, oddXname' $$`);
   const query = async (text: string) => ({
@@ -87,6 +95,11 @@ test('a function reads shards when its body has the name of a table that Citus k
       ['parsed', 'sql'],
       ['of_reference', 'sql'],
       ['of_local', 'sql'],
+      ['over_view', 'sql'],
+      ['over_view_in_plpgsql', 'other'],
+      ['calls', 'sql'],
+      ['calls_in_plpgsql', 'sql'],
+      ['calls_a_caller', 'sql'],
     ]),
   );
 });

@@ -45,38 +45,62 @@ select p.logicalrelid::oid::text as "table", p.partmethod as method, p.repmodel 
   pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) as "column"
 from pg_catalog.pg_dist_partition p`;
 
-/** The names that a body has as words, and the tables that a parsed body depends on. One pattern has the names of all tables. */
-const FUNCTIONS = `
-with sharded as materialized (
-  select c.oid, c.relname from pg_catalog.pg_dist_partition p join pg_catalog.pg_class c on c.oid = p.logicalrelid
-),
-named as materialized (
-  select '\\m(' || pg_catalog.string_agg(pg_catalog.regexp_replace(relname, '([^[:alnum:]_])', '\\\\\\1', 'g'), '|') || ')\\M' as pattern
-  from sharded
-)
-select f.oid::text as "function", l.lanname = 'sql' as "isSql"
-from pg_catalog.pg_proc f
-join pg_catalog.pg_language l on l.oid = f.prolang and l.lanname not in ('c', 'internal')
-join pg_catalog.pg_namespace n on n.oid = f.pronamespace and n.nspname not in ('pg_catalog', 'information_schema', 'pergola')
-cross join named
-where f.prokind = 'f' and (
-  f.prosrc ~* named.pattern
-  or f.oid in (
-    select d.objid from pg_catalog.pg_depend d join sharded s on s.oid = d.refobjid
-    where d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
-  )
-)`;
-
-const VIEWS = `
-with recursive reading as (
+/** The tables that the cluster knows, and the views that read them. What a materialized view has is on the coordinator. */
+const READING = `reading as (
   select p.logicalrelid::pg_catalog.oid as oid from pg_catalog.pg_dist_partition p
   union
   select r.ev_class from reading
   join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.refobjid = reading.oid
     and d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
   join pg_catalog.pg_rewrite r on r.oid = d.objid
-)
+  join pg_catalog.pg_class c on c.oid = r.ev_class and c.relkind = 'v'
+)`;
+
+const VIEWS = `
+with recursive ${READING}
 select c.oid::text as "view" from reading join pg_catalog.pg_class c on c.oid = reading.oid and c.relkind = 'v'`;
+
+/** Returns an expression for a pattern of all names of a column as words. One pattern has them all. */
+const wordsOf = (column: string) =>
+  `'\\m(' || pg_catalog.string_agg(pg_catalog.regexp_replace(${column}, '([^[:alnum:]_])', '\\\\\\1', 'g'), '|') || ')\\M'`;
+
+/** The functions that call one of those in \`readers\` whose statements Citus plans with their callers: it plans theirs in the same way. */
+const callersOf = (readers: string) => `
+  select f.oid, f.name, true as is_sql from candidates f
+  cross join (select ${wordsOf('name')} || '"?\\s*[(]' as pattern from ${readers} where is_sql) as called
+  where f.source ~* called.pattern
+    or f.oid in (
+      select d.objid from pg_catalog.pg_depend d join ${readers} r on r.oid = d.refobjid and r.is_sql
+      where d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass
+    )`;
+
+/** The names that a body has as words, and what a parsed body depends on. Functions that call each other do so three deep at most. */
+const FUNCTIONS = `
+with recursive ${READING},
+sharded as materialized (
+  select c.oid, c.relname as name from reading join pg_catalog.pg_class c on c.oid = reading.oid
+),
+named as materialized (select ${wordsOf('name')} as pattern from sharded),
+candidates as materialized (
+  select f.oid, f.proname as name, f.prosrc as source, l.lanname = 'sql' as is_sql
+  from pg_catalog.pg_proc f
+  join pg_catalog.pg_language l on l.oid = f.prolang and l.lanname not in ('c', 'internal')
+  join pg_catalog.pg_namespace n on n.oid = f.pronamespace and n.nspname not in ('pg_catalog', 'information_schema', 'pergola')
+  where f.prokind = 'f'
+),
+readers as materialized (
+  select f.oid, f.name, f.is_sql from candidates f cross join named
+  where f.source ~* named.pattern
+    or f.oid in (
+      select d.objid from pg_catalog.pg_depend d join sharded s on s.oid = d.refobjid
+      where d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+    )
+),
+callers as materialized (${callersOf('readers')}),
+callers_of_callers as materialized (${callersOf('callers')})
+select oid::text as "function", pg_catalog.bool_or(is_sql) as "isSql"
+from (table readers union all table callers union all table callers_of_callers) as found
+group by oid`;
 
 type FunctionRow = { readonly function: string; readonly isSql: boolean };
 
