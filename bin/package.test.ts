@@ -27,6 +27,8 @@ import { packInto } from './package.ts';
 const MOST_MB = 6;
 /** The address of the site that SITE_URL names in a release. */
 const SITE = 'https://docs.example/pergola/';
+/** The repository that SOURCE_URL names in a release. */
+const SOURCES = 'https://forge.example/pergola/pergola';
 
 // Not below the system's temporary folder, where an installation of npm above it could be taken for ours.
 const folder = mkdtempSync('/var/tmp/pergola-packed-');
@@ -37,7 +39,7 @@ let archive: string;
 
 beforeAll(async () => {
   chmodSync(folder, 0o755);
-  archive = await packInto(folder, SITE);
+  archive = await packInto(folder, SITE, SOURCES);
   execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', archive], {
     cwd: folder,
     stdio: 'pipe',
@@ -47,7 +49,11 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-type Manifest = { readonly version: string; readonly dependencies: Readonly<Record<string, string>> };
+type Manifest = {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly repository?: object;
+};
 
 function manifest(): Manifest {
   return JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
@@ -93,6 +99,13 @@ test('resources name the JSON Schemas that the site has of the version', () => {
   const schemas = `https://docs.example/pergola/${manifest().version}/schemas`;
   const line = `# yaml-language-server: $schema=${schemas}/pergola.dev/inheritedrole_v1alpha1.json\n`;
   expect(readFileSync(join(folder, 'role.yaml'), 'utf8')).toBe(line + old.replace('roleSet', 'roles'));
+});
+
+test('a release says where its sources are, without which a registry refuses its provenance', () => {
+  expect(manifest().repository).toEqual({
+    type: 'git',
+    url: 'git+https://forge.example/pergola/pergola.git',
+  });
 });
 
 test('an address of the site that is no URL is refused', async () => {

@@ -1,6 +1,6 @@
 /** `npm run package`: writes pergola-<version>.tgz, the package of npm. It has each command as JavaScript, because Node runs no TypeScript in
  *  node_modules, with the packages that it imports; source maps, so that stack traces name the sources; and the files that commands read.
- *  In: the folder for the archive (default: the current one), and SITE_URL, the address of the site with the documents of all versions, if there is one.
+ *  In: the folder for the archive (default: the current one), SITE_URL, the address of the site with the documents of all versions, and SOURCE_URL, that of the repository, if there are any.
  *  The package then names the JSON Schemas there (operator/folder/schemas.ts). Not here: how commands are bundled (bundle.ts). */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -39,8 +39,12 @@ type Manifest = {
 };
 
 /** Writes the archive into `folder` and returns its path. */
-export async function packInto(folder: string, site = process.env['SITE_URL']): Promise<string> {
-  const written = manifest(site);
+export async function packInto(
+  folder: string,
+  site = process.env['SITE_URL'],
+  sources = process.env['SOURCE_URL'],
+): Promise<string> {
+  const written = manifest(site, sources);
   const staged = mkdtempSync(join(tmpdir(), 'pergola-package-'));
   try {
     await stage(staged, written);
@@ -66,7 +70,7 @@ async function stage(folder: string, written: object): Promise<void> {
   }
 }
 
-function manifest(site: string | undefined): object {
+function manifest(site: string | undefined, sources: string | undefined): object {
   const root = read('package.json');
   const { scripts: _, private: __, workspaces: ___, devDependencies, allowScripts: ____, ...kept } = root;
   const known = { ...devDependencies, ...read('engine/package.json').dependencies };
@@ -74,6 +78,7 @@ function manifest(site: string | undefined): object {
   return {
     ...kept,
     ...(site && { schemas: schemasOn(site, root.version) }),
+    ...(sources && { repository: { type: 'git', url: `git+${sources}.git` } }),
     engines: { node: '>=24.2' },
     dependencies: Object.fromEntries(dependencies),
   };

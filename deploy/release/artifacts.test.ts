@@ -25,6 +25,17 @@ test('the notes are the section of the version, without its heading', () => {
   expect(() => notesOf('0.0.1', '## 0x0x1 (2025-01-01)\n')).toThrow('has no section');
 });
 
+test('notes that are too long for a forge end after a whole part', () => {
+  const part = (name: string) => `### ${name}\n\n${'- A line.\n'.repeat(7000)}\n`;
+  const notes = notesOf('1.0.0', `## 1.0.0 (2026-01-31)\n\n${part('First')}${part('Second')}`);
+  expect(notes).toMatch(/^### First\n/);
+  expect(notes).not.toContain('Second');
+  expect(notes.trimEnd()).toMatch(/- A line\.\n\nThe other parts are in CHANGELOG\.md\.$/);
+  const own = readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
+  const newest = /^## (\d\S*) \(/m.exec(own)![1]!;
+  expect(notesOf(newest, own).length).toBeLessThan(125_000);
+});
+
 test('another tag builds nothing', async () => {
   const target = join(folder, 'other');
   await expect(buildRelease(NAME, target, { changelog: CHANGELOG })).rejects.toThrow('is not v');
@@ -38,7 +49,8 @@ describeHelm('a release', (helm) => {
     timeout: TIMEOUT_MS,
   }, async () => {
     const target = join(folder, 'release');
-    await buildRelease(`v${NAME}`, target, { changelog: CHANGELOG, helm: helm.program });
+    const repository = 'registry.example/team/pergola';
+    await buildRelease(`v${NAME}`, target, { changelog: CHANGELOG, helm: helm.program, repository });
     const checked = execFileSync('sha256sum', ['--check', '--strict', CHECKSUMS], {
       cwd: target,
       encoding: 'utf8',
@@ -49,10 +61,20 @@ describeHelm('a release', (helm) => {
       'notes.md: OK',
       `npm/pergola-${NAME}.tgz: OK`,
       `pergola-${NAME}.spdx.json: OK`,
+      `pergola-chart-${NAME}.tgz: OK`,
       `pergola-crds-${NAME}.yaml: OK`,
+      `pergola-crds-chart-${NAME}.tgz: OK`,
       `pergola-manifests-${NAME}.tgz: OK`,
+      `pergola-npm-${NAME}.tgz: OK`,
       `pergola-schemas-${NAME}.tgz: OK`,
     ]);
+    const values = await helm.run(['show', 'values', join(target, `charts/pergola-${NAME}.tgz`)]);
+    expect(values).toContain(`  repository: ${repository}\n`);
+    const archive = join(target, `pergola-manifests-${NAME}.tgz`);
+    const applied = execFileSync('tar', ['-xzOf', archive, 'deploy/kustomize/pergola.yaml'], {
+      encoding: 'utf8',
+    });
+    expect(applied.match(/image: .*pergola:.*/g)).toEqual(Array(2).fill(`image: ${repository}:${NAME}`));
     for (const chart of ['pergola', 'pergola-crds']) {
       const shown = await helm.run(['show', 'chart', join(target, `charts/${chart}-${NAME}.tgz`)]);
       expect(shown).toContain(`name: ${chart}\n`);
