@@ -58,6 +58,26 @@ test('after a request without a response, none is sent on a connection that was 
   expect(await ask()).toBe('done');
 });
 
+test("a connection whose answer is not an engine's is not kept", async () => {
+  const seen: Socket[] = [];
+  const { url, agent } = await serve((request, response) => {
+    if (!seen.includes(request.socket)) seen.push(request.socket);
+    // The first connection leads to another server, as long as it is used.
+    if (request.socket === seen[0]) response.writeHead(404).end();
+    else response.setHeader('content-type', 'application/json; charset=utf-8').end('{}');
+  });
+  const fetch = fetchOver(agent, () => {});
+  const statuses: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    const { status, body } = await fetch(url, { ...GET, signal, redirect: 'manual' });
+    for await (const _ of body ?? []);
+    statuses.push(status);
+    await sleep(10);
+  }
+  expect(statuses).toEqual([404, 200, 200, 200]);
+  expect(seen).toHaveLength(2);
+});
+
 test('a response that is not complete in time is an error, although the server is never silent', async () => {
   const { url, agent } = await serve((_, response) => {
     const writing = setInterval(() => response.write('more'), 10);

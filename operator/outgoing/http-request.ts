@@ -116,19 +116,31 @@ function timeout(reason: string): Error {
   return Object.assign(new Error(`timeout: ${reason}`), { code: 'ETIMEDOUT' });
 }
 
-/** Returns what the client of an engine needs of `fetch`, over the given agent; counts requests. */
+/** Returns what the client of an engine needs of `fetch`, over the given agent; counts requests. A connection whose answer is not an engine's is
+ *  not kept: the address of a Service may have led elsewhere for a moment, and the connection would lead there as long as it is used. */
 export function fetchOver(agent: HttpAgent, onRequest: () => void): EngineFetch {
   return async (url, { method, headers, body, signal }) => {
     onRequest();
     const { username, password } = new URL(url);
     if (username !== '' || password !== '') throw new Error('the URL includes credentials');
     const response = await sendRequest(agent, url, { method, headers, body, signal });
+    if (!isJson(response)) {
+      const { socket } = response;
+      response.once('end', () => {
+        socket.destroy();
+        dropIdle(agent);
+      });
+    }
     return {
       status: response.statusCode ?? 0,
       headers: { get: (name) => response.headers[name]?.toString() ?? null },
       body: response,
     };
   };
+}
+
+function isJson({ headers }: IncomingMessage): boolean {
+  return /\bjson\b/.test(headers['content-type'] ?? '');
 }
 
 function isTls(url: string): boolean {
