@@ -1,7 +1,7 @@
 /** A form that explains why a role reaches a row of a table, or does not, and whether it may write one. In: `explain_access`, which reads one row on
  *  request and writes nothing; `describe_object` for the key of the table.
  *  Not here: what the role may do in general (access-cell.jsx). */
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { objectIn } from './entry.js';
 import { variablesIn } from './headers.js';
 import { perform } from './requests.js';
@@ -21,23 +21,28 @@ const VALUES = '{"name": "value"}';
 export function Why({ table: { source, table, select }, role, session }) {
   const [result, setResult] = useState(null);
   const [operation, setOperation] = useState('select');
+  // The number of the last explanation: the answer to an earlier one may arrive after it.
+  const last = useRef(0);
   const object = ['table', source, table.schema, table.name].map(encodeURIComponent).join('/');
   const { answer, problem } = useAnswer(session, 'describe_object', { key: object });
   if (!answer && !problem) return null;
   const key = keyExample(answer?.table);
   const explain = async (event) => {
     event.preventDefault();
+    last.current++;
+    const turn = last.current;
+    const show = (found) => turn === last.current && setResult(found);
     try {
       const columns = operation === 'select' ? (select?.masked_columns ?? []) : [];
       const args = {
         ...argumentsIn(new FormData(event.target), key),
         ...(columns.length > 0 && { columns }),
       };
-      setResult({
+      show({
         answer: await perform(session, 'pg_explain_access', { source, table, role, operation, ...args }),
       });
     } catch ({ message }) {
-      setResult({ problem: message });
+      show({ problem: message });
     }
   };
   return (
