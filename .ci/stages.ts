@@ -36,7 +36,7 @@ const MOST_MINUTES_OF: Readonly<Record<string, number>> = { unit: 70, e2e: 40, '
 const GRACE_MS = 10_000;
 const MOST_FAILURES_SHOWN = 8;
 
-/** What stages have in common. */
+/** The settings that several stages share: the light ones beside the cluster, samples, and samples that measure time. */
 const FIRST = { phase: 1, cores: 0.5 } as const;
 const SAMPLE = { phase: 3, cores: 1, isSample: true } as const;
 const ALONE = { ...SAMPLE, isAlone: true } as const;
@@ -53,7 +53,11 @@ const MINUTES = Number(process.env['PERGOLA_CI_MINUTES'] ?? 75);
 const ALL: readonly Stage[] = [
   { name: 'e2e', phase: 1, cores: 1, usualMinutes: 17, run: endToEnd },
   script('conformance', {
-    ...{ phase: 1, cores: 1, usualMinutes: 5, needs: 'conformance', failures: 'regressions' },
+    phase: 1,
+    cores: 1,
+    usualMinutes: 5,
+    needs: 'conformance',
+    failures: 'regressions',
     args: ['--shared', join(SHARED, 'conformance')],
   }),
   script('chinook', { ...FIRST, usualMinutes: 1, needs: 'data', args: ['--shared', SHARED] }),
@@ -68,7 +72,8 @@ const ALL: readonly Stage[] = [
     script('faults', { ...SAMPLE, usualMinutes: 2, args: ['--seed', '1', '--runs', '60'] }),
     script('fuzz', { ...SAMPLE, usualMinutes: 2, args: ['--seed', '1', '--requests', '5000'] }),
     script('noninterference', {
-      ...{ ...SAMPLE, usualMinutes: 2 },
+      ...SAMPLE,
+      usualMinutes: 2,
       args: ['--seed', '1', '--queries', '5000'],
     }),
     script('postgres-versions', { ...SAMPLE, usualMinutes: 12, args: ['--one-between'] }),

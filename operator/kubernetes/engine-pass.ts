@@ -217,7 +217,7 @@ export class EnginePass {
       };
     }
     await finalizers.ensure(isDeleting(engine) ? resources : [...resources, engine]);
-    const bound = [...resources, ...this.#deletingOf(key)];
+    const bound = isWaiting ? [...resources, ...this.#deletingOf(key)] : [];
     await this.#options.presence.record(engine);
     const before = this.#memories.get(key);
     // A full comparison was asked for.
