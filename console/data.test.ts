@@ -344,7 +344,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     await page.until(`document.querySelector('.data select option:nth-child(2)')`);
     expect(
       await page.evaluate(`[...document.querySelectorAll('.data option')].map((o) => o.innerText)`),
-    ).toEqual(['–', 'author', 'book', 'mask', 'slow']);
+    ).toEqual(['–', 'author', 'book', 'long', 'mask', 'slow']);
   });
 
   test('nothing secret is kept for the next visit', async () => {

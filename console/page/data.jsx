@@ -77,6 +77,7 @@ function Tables({ session, headers, role, onRunAgain }) {
           tables.length > 0 &&
           'Choose a table to see its rows as the role sees them.'}
       </p>
+      {problem && !table && <RunAgain onRunAgain={onRunAgain} />}
       {table && (
         <Target
           key={table.title}
@@ -85,6 +86,14 @@ function Tables({ session, headers, role, onRunAgain }) {
         />
       )}
     </>
+  );
+}
+
+function RunAgain({ onRunAgain }) {
+  return (
+    <button type="button" onClick={onRunAgain}>
+      Run again
+    </button>
   );
 }
 
@@ -125,9 +134,7 @@ function Target({ session, headers, role, table, tables, view, setView, onRunAga
           <span className="problem">
             {problem || source.problem || `The role cannot follow ${view.through.field}.`}
           </span>{' '}
-          <button type="button" onClick={onRunAgain}>
-            Run again
-          </button>
+          <RunAgain onRunAgain={onRunAgain} />
         </p>
       )}
       {columns && target && access && (
