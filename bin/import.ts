@@ -1,5 +1,5 @@
 /** `pergola import -d FOLDER`: a metadata directory becomes the metadata of an engine, in place of what it has; with `-o FOLDER` it
- *  becomes a folder of custom resources, without an engine. `--from-database URL` reads the catalog of a reference engine instead, and
+ *  becomes a folder of custom resources, without an engine. `--from-database URL` reads the catalog of Hasura instead, and
  *  also takes over its migration state.
  *  Exit codes: 0 done, 1 not (it says why, object by object), 2 flags. Not here: reading the files
  *  (engine/metadata/read-directory.ts) and the catalog (engine/store/foreign-catalog.ts), judging the metadata (the engine). */
@@ -24,7 +24,7 @@ import { writeResources } from './write-resources.ts';
 
 const COMMAND: Command = {
   name: 'import',
-  summary: 'load a metadata directory, or the catalog of a reference engine, into an engine or a folder',
+  summary: 'load a metadata directory, or the catalog of Hasura, into an engine or a folder',
   folderFlag: 'directory',
   insteadFlag: 'from-database',
   flags: {
@@ -47,7 +47,7 @@ const COMMAND: Command = {
   },
 };
 
-/** The prefix of headers and session variables in the catalogs of reference engines. */
+/** The prefix of headers and session variables in the catalogs of Hasura. */
 const FOREIGN_PREFIX = 'x-hasura-';
 
 /** Metadata to import, as it was written; for a catalog also its states. */

@@ -54,7 +54,7 @@ beforeAll(async () => {
   });
   await admin('create_scheduled_event', { webhook, schedule_at: '2999-01-01T00:00:00Z' });
   await admin('apply_migrations', {
-    migrations: [{ name: '1_add', sql: 'alter table note add column more text' }],
+    migrations: [{ name: '1_add.sql', sql: 'alter table note add column more text' }],
   });
 }, 60_000);
 afterAll(async () => {

@@ -51,10 +51,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   'updating.md': NOTHING,
   'upgrading.md': COMMANDS,
 };
-/** Guides that begin with text or a table. */
-const WITHOUT_EXAMPLE_FIRST = Object.keys(OTHERS).filter((guide) =>
-  [PROSE, COMMANDS].includes(OTHERS[guide]!),
-);
+/** It begins with what the product is. */
+const WITHOUT_EXAMPLE_FIRST = ['comparison.md'];
 /** The lines before which the first example begins: a title and two paragraphs. */
 const FIRST_LINES = 30;
 

@@ -40,7 +40,7 @@ const FLAGS = {
     isList: true,
     doc: 'record VERSION as applied, as its file is now, without running it; repeatable',
   },
-  adopt: { of: UP, doc: 'count as applied what the command line of the reference engine has run' },
+  adopt: { of: UP, doc: 'count as applied what the command line of Hasura has run' },
   engine: { of: UP, value: 'URL', doc: 'with --adopt: read that record from this engine' },
   'admin-secret': { of: UP, value: 'TEXT', doc: 'with --engine; default ENGINE_GRAPHQL_ADMIN_SECRET' },
   'header-prefix': { of: UP, value: 'TEXT', doc: 'with --engine; default ENGINE_GRAPHQL_HEADER_PREFIX' },

@@ -24,11 +24,11 @@ export function optionsPage(): string {
     ...OPTION_GROUPS.flatMap((group) => [`### ${group}`, engineTable(group)]),
     '### Other names',
     `A variable with the prefix \`${FOREIGN_PREFIX}\` is read where the variable of the table is not set. These names, too, are ` +
-      'those of the reference engine:',
+      'those of Hasura:',
     table(['Option', 'Other flags', 'Other variables, after the prefix'], otherNames()),
-    '### Differences from the reference engine',
-    'These defaults differ from what the reference engine does. `--compatibility reference` gives the options marked with the switch the ' +
-      'value of the last column, if they are not set. A line of the log names what differs when variables of the reference engine are read, ' +
+    '### Differences from Hasura',
+    'These defaults differ from what Hasura does. `--compatibility reference` gives the options marked with the switch the ' +
+      'value of the last column, if they are not set. A line of the log names what differs when variables of Hasura are read, ' +
       'and the answer to a request that an option refuses names the option.',
     table(
       ['Option', 'By default', 'Why', 'Switch', 'As in the reference'],
@@ -41,7 +41,7 @@ export function optionsPage(): string {
       ]),
     ),
     '### Accepted without effect',
-    'The engine starts with these options of the reference engine, and a line of the log names those that are set.',
+    'The engine starts with these options of Hasura, and a line of the log names those that are set.',
     table(
       ['Flag', 'Variable', 'Reason'],
       Object.entries(WITHOUT_EFFECT).map(([flag, { why }]) => [

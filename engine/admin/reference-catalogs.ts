@@ -37,7 +37,7 @@ export async function createReferenceCatalogs(
       const isOurs = await withMigrationClient(address(), undefined, (client) =>
         createReferenceCatalog(client, part),
       );
-      if (!isOurs) report(`${name} has the schema hdb_catalog of a reference engine, which is left as it is`);
+      if (!isOurs) report(`${name} has the schema hdb_catalog of Hasura, which is left as it is`);
     } catch (error) {
       report(`${name} has no schema hdb_catalog: ${thrownMessage(error)}`);
     }

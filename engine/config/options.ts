@@ -446,12 +446,12 @@ export const OPTIONS = {
   }),
   'count-without-aggregations': row('Access', flag, {
     default: false,
-    doc: 'a role that may select rows may count them with /v1/query, as in the reference engine; otherwise it needs allow_aggregations, and select_aggregate if query_root_fields are listed',
+    doc: 'a role that may select rows may count them with /v1/query, as in Hasura; otherwise it needs allow_aggregations, and select_aggregate if query_root_fields are listed',
   }),
   compatibility: row('API', oneOf(['safe', 'reference']), {
     default: 'safe',
     ownVariable: 'ENGINE_COMPATIBILITY',
-    doc: 'reference: the behaviour of the reference engine for every option whose default differs and that is not set; safe: the defaults of this list',
+    doc: 'reference: the behaviour of Hasura for every option whose default differs and that is not set; safe: the defaults of this list',
   }),
   'remote-schema-prioritize-data': row('API', flag, {
     default: false,
@@ -562,7 +562,7 @@ export const OPTIONS = {
 
 export type OptionFlag = keyof typeof OPTIONS;
 
-/** Options of the reference engine that are accepted and have no effect, by flag, with the reason. A list of variables replaces
+/** Options of Hasura that are accepted and have no effect, by flag, with the reason. A list of variables replaces
  *  the one that follows from the flag. */
 export const WITHOUT_EFFECT: Readonly<Record<string, { why: string; variables?: readonly string[] }>> = {
   stripes: { why: 'a source has one pool', variables: ['PG_STRIPES'] },
@@ -633,7 +633,7 @@ export function variableOf(flag: OptionFlag): string {
   return `ENGINE_GRAPHQL_${suffixOf(flag)}`;
 }
 
-/** Returns all variables of an option; the first one that is set counts. Those of the reference engine come last. */
+/** Returns all variables of an option; the first one that is set counts. Those of Hasura come last. */
 export function variablesOf(flag: OptionFlag): readonly string[] {
   const { alsoVariables = [], ownVariable }: OptionRow<unknown, unknown> = OPTIONS[flag];
   const suffixes = [suffixOf(flag), ...alsoVariables];
@@ -643,7 +643,7 @@ export function variablesOf(flag: OptionFlag): readonly string[] {
   return [...names[0]!, ...(ownVariable === undefined ? [] : [ownVariable]), ...names[1]!];
 }
 
-/** The prefix of the variables of the reference engine. */
+/** The prefix of the variables of Hasura. */
 export const FOREIGN_PREFIX = 'HASURA_GRAPHQL_';
 
 function suffixOf(flag: string): string {

@@ -1,5 +1,7 @@
 /** Twins of explain.ts. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { qualifiedKey } from '../metadata/schema/common.ts';
+import type { ResolvedSource } from '../resolve/model/source.ts';
 import { type ExplainedField, explain } from './explain.ts';
 import { openShop, type Shop } from './testing/shop.ts';
 
@@ -9,11 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => shop.close());
 
-const explained = (query: string, variables = {}) =>
+const explained = (query: string, variables = {}, model = shop.model) =>
   explain(
     { query, variables },
     {
-      model: shop.model,
+      model,
       session: { role: 'user', variables: { 'x-engine-user-id': '1' }, mayUseBackendOnly: false },
       databases: shop.sources,
     },
@@ -37,6 +39,16 @@ test('a subscription is explained with the values its statement is run with, and
     plan: expect.arrayContaining([expect.stringContaining('Aggregate')]),
     variables: { session: { 'x-engine-user-id': '1' }, query: {}, synthetic: ['{1,2}'], cursor: {} },
   });
+});
+
+test('a statement for a cluster is explained with the distributions of the tables that it reads', async () => {
+  const table = { schema: 'public', name: 'purchase' };
+  const distribution = { kind: 'distributed', column: 'customer_id', colocation: 3 } as const;
+  const [[name, source]] = [...shop.model.sources] as [[string, ResolvedSource]];
+  const distributions = new Map([[qualifiedKey(table), distribution]]);
+  const model = { ...shop.model, sources: new Map([[name, { ...source, distributions }]]) };
+  const [field] = (await explained('{ purchase { id } }', {}, model)) as readonly ExplainedField[];
+  expect(field!.distributions).toEqual({ purchase: 'distributed by customer_id (colocation 3)' });
 });
 
 test('nothing is run', async () => {

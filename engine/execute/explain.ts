@@ -4,14 +4,16 @@
 
 import { engineErrorOf } from '../database/pg-errors.ts';
 import { fail } from '../errors/engine-error.ts';
+import { printQualified } from '../metadata/schema/common.ts';
 import { conditionsAmong } from '../plan/conditions.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import type { Root } from '../plan/types.ts';
 import { coerceVariables } from '../plan/variables.ts';
-import { clusterOf } from '../resolve/distributions.ts';
+import { clusterOf, type DistributionLookup, printRows } from '../resolve/distributions.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
+import type { Statement } from '../sql/fragment.ts';
 import { renderRoot } from '../sql/plan.ts';
 import type { Value } from '../wire/statement.ts';
 import { type AnswerContext, buildingSchema } from './answer.ts';
@@ -24,6 +26,8 @@ export type ExplainedField = {
   /** Null where no statement is run: introspection. */
   readonly sql: string | null;
   readonly plan: readonly string[] | null;
+  /** The distributions of the tables that the statement reads, by their names, when the source is a Citus cluster. */
+  readonly distributions?: Readonly<Record<string, string>>;
 };
 
 type ExplainedSubscription = Omit<ExplainedField, 'field'> & {
@@ -63,11 +67,21 @@ export async function explain(
 
 type Context = Pick<AnswerContext, 'model' | 'databases'>;
 
+/** Returns the statement, and in a cluster the distributions of the tables that the renderer looks up for it. */
 function rendered(
   { query, source }: Extract<Root, { kind: 'database' }>,
   { sources }: AnswerContext['model'],
-) {
-  return renderRoot(query, clusterOf(sources.get(source)));
+): Statement & Pick<ExplainedField, 'distributions'> {
+  const cluster = clusterOf(sources.get(source));
+  if (!cluster) return renderRoot(query, null);
+  const distributions: Record<string, string> = {};
+  const recorded: DistributionLookup = (table) => {
+    const distribution = cluster(table);
+    const text = printRows(distribution);
+    if (text !== undefined) distributions[printQualified(table)] = text;
+    return distribution;
+  };
+  return { ...renderRoot(query, recorded), distributions };
 }
 
 type Explainable = { readonly field: string; readonly root: Root };
@@ -118,11 +132,12 @@ async function explainRoot(
   { model, databases }: Context,
 ): Promise<ExplainedField> {
   if (root.kind !== 'database') return { field, sql: null, plan: null };
-  const { text, parameters } = rendered(root, model);
+  const { text, parameters, distributions } = rendered(root, model);
   const values = bind(parameters, await withFetched([{ parameters }], binding, databases));
   try {
     const { rows } = await databases.get(root.source).query(`explain (format text) ${text}`, values);
-    return { field, sql: text, plan: rows.map((row) => String(row['QUERY PLAN'])) };
+    const plan = rows.map((row) => String(row['QUERY PLAN']));
+    return { field, sql: text, plan, ...(distributions ? { distributions } : {}) };
   } catch (error) {
     throw engineErrorOf(error, { text, isByAdministrator: binding.session.role === ADMIN_ROLE }, []);
   }

@@ -1,6 +1,6 @@
 /** The distributions of the tables of a source that is a Citus cluster. In: its catalog. Out: distributions by qualifiedKey. Not here: what
  *  statements do with them (sql/distribution.ts). */
-import type { Distribution } from '../catalog/distribution.ts';
+import { type Distribution, printDistribution } from '../catalog/distribution.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
@@ -28,6 +28,12 @@ export function distributionsOf({
       return [name, primaryKey ? { ...rows, key: primaryKey.columns } : rows];
     }),
   );
+}
+
+/** Returns the text of a distribution; undefined for a view, whose tables have theirs. */
+export function printRows(distribution: RowsDistribution | null | undefined): string | undefined {
+  if (!distribution || distribution.kind === 'view') return undefined;
+  return distribution.kind === 'local' ? 'a local table' : printDistribution(distribution);
 }
 
 /** Looks up the distribution of a table in a cluster; null for a table that the catalog does not have. */

@@ -1,6 +1,6 @@
-/** Differences from the reference engine as clients observe them: what the default refuses is refused with the name of the option in the message,
+/** Differences from Hasura as clients observe them: what the default refuses is refused with the name of the option in the message,
  *  and is answered with `--compatibility reference`; an option that is set wins.
- *  Rule: docs/reference/options.md, "Differences from the reference engine". */
+ *  Rule: docs/reference/options.md, "Differences from Hasura". */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';

@@ -1,4 +1,4 @@
-/** Reads metadata and migration state from the schema `hdb_catalog` that the reference engine keeps in its metadata database. The
+/** Reads metadata and migration state from the schema `hdb_catalog` that Hasura keeps in its metadata database. The
  *  database is only read, in one transaction.
  *  In: the URL of the database. Out: the document as stored, its resource version, and the states of the command line and the console.
  *  Not here: events and their logs, which stay where they are; names of session variables (metadata/header-prefix.ts); what becomes of
@@ -96,7 +96,7 @@ function missing(has: ReadonlySet<string>, version: JsonRecord | undefined): str
   const known = version?.['version'] === undefined ? '' : ` (catalog version ${String(version['version'])})`;
   return (
     `hdb_catalog has no document in hdb_metadata${known}: ` +
-    'start a reference engine of version 2 once, which upgrades the catalog, or export the metadata into a directory'
+    'start Hasura v2 once, which upgrades the catalog, or export the metadata into a directory'
   );
 }
 

@@ -181,7 +181,14 @@ async function tasksProblem({ engine }: Side, { query, company }: Operation): Pr
   const response = await engine.fetch('/v1/graphql/explain', { method: 'POST', headers, body });
   const answer: unknown = await response.json();
   if (!Array.isArray(answer)) return short(answer);
-  const roots = answer as readonly { readonly plan: readonly string[] }[];
+  type Explained = {
+    readonly plan: readonly string[];
+    readonly distributions?: Readonly<Record<string, string>>;
+  };
+  const roots = answer as readonly Explained[];
+  if (roots.some(({ distributions = {} }) => Object.keys(distributions).length === 0)) {
+    return 'explain names the distribution of no table';
+  }
   const tasks = roots.flatMap(({ plan }) => plan.filter((line) => line.includes('Task Count:')));
   const several = tasks.filter((line) => !line.endsWith('Task Count: 1'));
   return tasks.length > 0 && several.length === 0
