@@ -16,6 +16,7 @@ import {
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { keepTemporaryFilesInMemory } from '../testing/memory-folder.ts';
 import { type Outcome, runStages, type Stage } from './schedule.ts';
 import { passedBefore, storiesToRepeat, type VitestReport } from './stories.ts';
 
@@ -23,7 +24,8 @@ type Command = { readonly name: string; readonly command: readonly string[]; rea
 type Finished = { readonly status: number | null; readonly log: string };
 
 const SHARED = resolve('../shared');
-const REPORTS = join(process.env['TMPDIR'] ?? tmpdir(), 'pergola-ci');
+const TEMPORARY = tmpdir();
+const REPORTS = join(TEMPORARY, 'pergola-ci');
 /** Stages wait for databases, clusters and timers, so that somewhat more of them fit than there are cores. */
 const CORES = availableParallelism() * 1.5;
 /** The stories on the cluster have the tightest time limits, so that all other stages have a lower priority. */
@@ -44,6 +46,10 @@ const ALONE = { ...SAMPLE, isAlone: true } as const;
 const running = new Map<string, { readonly child: ChildProcess; readonly since: number }>();
 const startedAt = Date.now();
 let isStopping = false;
+
+process.on('exit', keepTemporaryFilesInMemory());
+/** Images and machines of the cluster stay on the disk. */
+const ON_DISK = { TMPDIR: TEMPORARY };
 
 /** The minutes after which no further sample starts; a run that takes longer is ended from outside. 0: there is no limit. */
 const MINUTES = Number(process.env['PERGOLA_CI_MINUTES'] ?? 75);
@@ -132,7 +138,7 @@ async function helmLint(): Promise<Outcome> {
 async function endToEnd(): Promise<Outcome> {
   if (!existsSync(join(SHARED, 'cluster/cluster'))) return missing('cluster');
   const report = join(REPORTS, 'e2e.json');
-  const first = await run({ name: 'e2e', command: ['.ci/e2e', report] });
+  const first = await run({ name: 'e2e', command: ['.ci/e2e', report] }, ON_DISK);
   if (first.status === 0) return vitestOutcome(report, first);
   const stories = globSync(['deploy/e2e/*.e2e.ts', 'deploy/argocd/health.test.ts']).map((file) =>
     basename(file),
@@ -145,7 +151,7 @@ async function endToEnd(): Promise<Outcome> {
   }
   const second = join(REPORTS, 'e2e-again.json');
   console.log(`${clock()}  e2e failed; once more on another cluster: ${rest.join(', ')}`);
-  const again = await run({ name: 'e2e-again', command: ['.ci/e2e', second, ...rest] });
+  const again = await run({ name: 'e2e-again', command: ['.ci/e2e', second, ...rest] }, ON_DISK);
   const outcome = vitestOutcome(second, again);
   const before = passedBefore(read, rest);
   const notes = failuresIn(first.log).map((line) => `on the first cluster: ${line}`);

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { keepTemporaryFilesInMemory } from './memory-folder.ts';
 
 type Server = { readonly url: string; readonly stop: () => Promise<void> };
 
@@ -23,7 +24,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
+/** Temporary files of the tests are in memory, too. */
 async function startServer(): Promise<Server> {
+  const removeFolder = keepTemporaryFilesInMemory();
+  const server = await startPostgres();
+  const stop = async () => {
+    await server.stop();
+    removeFolder();
+  };
+  return { url: server.url, stop };
+}
+
+async function startPostgres(): Promise<Server> {
   const given = process.env['PERGOLA_TEST_POSTGRES'];
   if (given) return { url: given, stop: async () => {} };
   const folder = await mkdtemp(join(tmpdir(), 'pergola-test-'));

@@ -27,6 +27,8 @@ const WITHIN_MS = 2000;
 /** The limit of a single change, and how many changes may take longer than they should. */
 const AT_MOST_MS = 20_000;
 const TRIES = 3;
+/** Each look at a change sends requests and events. */
+const PAUSE_MS = 150;
 const PLANTED = 'planted5ecret';
 
 /** The forms of a reference: a member, or a template in a text. */
@@ -165,7 +167,7 @@ async function until(what: string, body: () => Promise<boolean>): Promise<number
   const beganMs = performance.now();
   while (!(await body())) {
     if (performance.now() - beganMs > AT_MOST_MS) throw new Error(`never: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
   return performance.now() - beganMs;
 }

@@ -6,7 +6,7 @@ import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { OPERATIONS } from '../resolve/grant.ts';
 
-const MODELS = 40;
+const MODELS = 16;
 const COLUMNS = ['id', 'title', 'price'];
 const TABLES = ['book', 'loan', 'expensive'];
 const ROLES = ['ann', 'bob'];
