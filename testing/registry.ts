@@ -1,6 +1,6 @@
 /** An OCI registry in this process, for tests: it answers GET and HEAD of manifests and blobs, with no authentication, Basic, or a token of
- *  its own token service, and can be hostile. It follows the distribution specification 1.1 ("Pull"), whose remaining parts it leaves out: pushes,
- *  ranges, listing tags, referrers, deletion. Artifacts are added by function calls, in the forms of `oras push` and `flux push artifact`.
+ *  its own token service, and can be hostile. It follows the distribution specification 1.1 ("Pull", "Push"), whose remaining parts it leaves out:
+ *  chunks, ranges, listing tags, referrers, deletion. Functions add artifacts in the forms of `oras push` and `flux push artifact`.
  *  Not here: what the operator makes of them (operator/artifacts/). */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
@@ -107,6 +107,7 @@ export async function startRegistry({
       const realm = `Bearer realm="http${tls ? 's' : ''}://${registry.host}/token",service="test",scope="x"`;
       return send(401, { 'www-authenticate': authentication === 'basic' ? 'Basic realm="test"' : realm });
     }
+    if (request.method === 'POST' || request.method === 'PUT') return void receive(request, response);
     const [, name, kind, version = ''] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(path) ?? [];
     const manifest = manifests.get(`${name}:${version}`);
     const content = kind === 'blobs' ? blobs.get(version) : manifest?.content;
@@ -121,6 +122,21 @@ export async function startRegistry({
     response.end(request.method === 'HEAD' ? undefined : content);
   };
 
+  /** A blob is announced by POST and follows by PUT; a manifest is put under its tag. */
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
+    const path = request.url ?? '';
+    const content = await buffer(request);
+    const [, name = '', tag = ''] = /^\/v2\/(.+)\/manifests\/([^/]+)$/.exec(path) ?? [];
+    if (request.method === 'POST') {
+      response.writeHead(202, { location: `${path.split('?')[0]}upload` }).end();
+    } else if (name !== '') {
+      const digest = pushManifest(name, tag, content, request.headers['content-type'] ?? OCI_MANIFEST);
+      response.writeHead(201, { location: path, 'docker-content-digest': digest }).end();
+    } else {
+      const { digest } = pushBlob(content);
+      response.writeHead(201, { location: path, 'docker-content-digest': digest }).end();
+    }
+  };
   const pushBlob = (content: Buffer) => {
     blobs.set(sha256(content), content);
     return { digest: sha256(content), size: content.length };
