@@ -32,6 +32,10 @@ test('what is unreleased becomes the dated section of the version, once', () => 
   const after = released(before, '1.2.3', date);
   expect(after).toBe(before.replace('## Unreleased\n', '## Unreleased\n\n## 1.2.3 (2026-01-31)\n'));
   expect(released(after, '1.2.3', date)).toBe(after);
+  const later = new Date('2026-02-01T00:00:00Z');
+  expect(released(after, '1.2.3', later)).toBe(after.replace('(2026-01-31)', '(2026-02-01)'));
+  const more = after.replace('## Unreleased\n', '## Unreleased\n\n- More.\n');
+  expect(() => released(more, '1.2.3', later)).toThrow('move them into the section of 1.2.3');
   expect(() => released(after, '1.2.4', date)).toThrow('nothing unreleased');
   expect(() => released('# Changelog\n\n## 0.0.1 (2025-01-01)\n', '1.2.4', date)).toThrow(
     'nothing unreleased',

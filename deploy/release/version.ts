@@ -21,7 +21,7 @@ export const VERSIONED: readonly { readonly file: string; readonly before: RegEx
   { file: 'deploy/Dockerfile', before: /\bimage\.version="/g },
   { file: 'deploy/kustomize/pergola.yaml', before: /\b(?:image: pergola:|kubernetes\.io\/version: )/g },
   { file: 'README.md', before: /\bpergola-(?=\d)/g },
-  { file: 'docs/guides/installing.md', before: /\$IMAGE:/g },
+  { file: 'docs/guides/installing.md', before: /\$IMAGE:|\bpergola" --version |\bpergola@/g },
   { file: 'docs/guides/gitops.md', before: /\/pergola:/g },
   { file: 'deploy/examples/review/workflow.yaml', before: /\/pergola:/g },
   { file: 'deploy/argocd/api/3-client.yaml', before: /image: pergola:/g },
@@ -58,14 +58,19 @@ export function setVersion(next: string): void {
   execFileSync('npm', ['install', '--package-lock-only', '--ignore-scripts', '--offline'], { cwd: ROOT });
 }
 
-/** Returns the changelog with the content of its section "Unreleased" as that of the version. It stays as it is where the version has a section,
- *  as when a version is written twice. Throws when nothing is unreleased. */
+/** Returns the changelog with the content of its section "Unreleased" as that of the version. A version that has a section already, because its
+ *  release was prepared before, gets the new date. Throws when nothing is unreleased, and when lines are in both sections. */
 export function released(changelog: string, name: string, date: Date): string {
-  if (changelog.includes(`\n## ${name} (`)) return changelog;
   const [head = '', rest] = changelog.split(/^## Unreleased\n/m);
-  if (rest === undefined || /^\s*(?:## |$)/.test(rest))
-    throw new Error('CHANGELOG.md has nothing unreleased');
-  return `${head}## Unreleased\n\n## ${name} (${date.toISOString().slice(0, 10)})\n${rest}`;
+  const heading = `## ${name} (${date.toISOString().slice(0, 10)})\n`;
+  const prepared = new RegExp(`^## ${name.replaceAll('.', '\\.')} \\(.*\\)\\n`, 'm');
+  const hasLines = rest !== undefined && !/^\s*(?:## |$)/.test(rest);
+  if (prepared.test(changelog)) {
+    if (hasLines) throw new Error(`CHANGELOG.md has unreleased lines: move them into the section of ${name}`);
+    return changelog.replace(prepared, heading);
+  }
+  if (!hasLines) throw new Error('CHANGELOG.md has nothing unreleased');
+  return `${head}## Unreleased\n\n${heading}${rest}`;
 }
 
 function following(before: RegExp): RegExp {
