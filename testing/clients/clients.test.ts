@@ -2,6 +2,7 @@
  *  Each test runs a program of this folder, which has its own package.json. The engine uses the header prefix of existing clients.
  *  Reference: docs/guides/clients.md. */
 import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -196,6 +197,23 @@ test.skipIf(PYTHON === null)(
     });
   },
 );
+
+test('the code of the page of clients reads a row without a library', async () => {
+  const page = readFileSync(join(FOLDER, '../../docs/guides/clients.md'), 'utf8');
+  const [, code = ''] = /^```js\n([\s\S]*?)^```$/m.exec(page)!;
+  // Of the engine here, the first variable is the address and the second the admin secret.
+  const body = code
+    .replace("'http://localhost:8080/v1/graphql'", 'url')
+    .replace('authorization: `Bearer ${token}`', "'x-hasura-admin-secret': token");
+  const execute = new Function(
+    'url',
+    'token',
+    `return (async () => { ${body}; return { data, errors }; })()`,
+  );
+  expect(await execute(`${engine.url}/v1/graphql`, engine.adminSecret)).toEqual({
+    data: { book_by_pk: { title: expect.any(String) } },
+  });
+});
 
 test('the code of the guide watches on when its token has expired', async () => {
   const key = 'a secret of at least thirty-two bytes';
