@@ -50,8 +50,13 @@ describe.skipIf(!HAS_BROWSER)(`an engine that stops${REASON}`, { timeout: TIMEOU
   let world: ConsoleWorld;
 
   beforeAll(async () => {
-    world = await startConsole(`create table book (id int primary key); insert into book values (1)`);
+    world = await startConsole(`
+      create table book (id int primary key);
+      insert into book values (1);
+      create function fails() returns int language plpgsql as $$ begin raise exception 'for this reason'; end $$;
+      create view failing as select fails() as id from book`);
     await trackTable(world.engine, 'book', { reader: ['id'] }, {});
+    await trackTable(world.engine, 'failing');
   }, TIMEOUT_MS);
 
   afterAll(() => world?.close());
@@ -75,6 +80,14 @@ describe.skipIf(!HAS_BROWSER)(`an engine that stops${REASON}`, { timeout: TIMEOU
     await page.evaluate(`window.fetch = window.answering`);
     await act(page);
     await page.until(`!${shows(SENTENCE)}`);
+    await page.close();
+  });
+
+  test('an administrator sees why the database does not answer', async () => {
+    const page = await world.browser.newPage();
+    const secret = `#admin-secret=${world.engine.adminSecret}`;
+    await page.go(`${world.engine.url}/console/data?table=failing${secret}`);
+    await page.until(shows('database query error: for this reason'));
     await page.close();
   });
 });

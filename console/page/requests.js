@@ -27,14 +27,21 @@ export async function queryData(viewAs, session, question, signal) {
 }
 
 /** Returns the first error of an answer. It is outdated when the schema does not have what the page asks for, which it has read there before. */
-function failureOf({ errors: [{ message, extensions }] = [{}], error }) {
-  return Object.assign(new Error(message ?? error), { isOutdated: extensions?.code === 'validation-failed' });
+function failureOf({ errors: [{ message, extensions }] = [{}], error, internal }) {
+  const text = withReason(message ?? error, extensions?.internal ?? internal);
+  return Object.assign(new Error(text), { isOutdated: extensions?.code === 'validation-failed' });
+}
+
+/** Adds the words of the database, which the engine sends to administrators, such as why it cannot be reached. */
+function withReason(message, internal) {
+  const reason = internal?.error?.message;
+  return typeof reason !== 'string' || message.includes(reason) ? message : `${message}: ${reason}`;
 }
 
 /** Resolves to the statements and plans of the root fields of an operation, as the session of `user`. Rejects with the message of the engine. */
 export async function explain(session, question, user) {
   const { body } = await post('../v1/graphql/explain', { query: question, user }, headersOf(session));
-  if (body?.error !== undefined) throw new Error(body.error);
+  if (body?.error !== undefined) throw new Error(withReason(body.error, body.internal));
   // A subscription has one root field, whose name is left out.
   return Array.isArray(body) ? body : [body];
 }
@@ -84,8 +91,10 @@ async function accessWithoutConfig({ kind }, headers) {
 export async function perform(session, type, args, version) {
   const question = { type, args, ...(version !== undefined && { resource_version: version }) };
   const { body } = await post('../v1/metadata', question, headersOf(session), readWithAllDigits);
-  if (body?.error !== undefined)
-    throw Object.assign(new Error(body.error), { path: body.path, code: body.code });
+  if (body?.error !== undefined) {
+    const { error, internal, path, code } = body;
+    throw Object.assign(new Error(withReason(error, internal)), { path, code });
+  }
   return body;
 }
 
