@@ -68,7 +68,8 @@ function resolveEventTrigger(
     const text =
       `rows of "${printQualified(table.table)}" cannot be watched because the table is ${printDistribution(catalogTable.distribution)}: ` +
       'Citus has triggers on local tables only. Write to a local table as well, or send a manual trigger';
-    fail('distributionUnsupported', { text });
+    const [key] = OPERATIONS.find(([each]) => definition[each])!;
+    fail('distributionUnsupported', { text }, { path: ['definition', key] });
   }
   return {
     name,

@@ -61,6 +61,7 @@ function resolved(author: Partial<Table>, functions: Source['functions'] = [], w
     author: [...found.tables.values()].find(({ table }) => table.name === 'author')!,
     functions: [...found.functions.values()],
     reasons: inconsistencies.map(({ reason }) => reason),
+    paths: inconsistencies.map(({ cause }) => cause?.path.join('.')),
     model,
   };
 }
@@ -191,7 +192,9 @@ test.each([
 
 test('a function in SQL over tables on shards cannot be tracked, and one in another language can', () => {
   const search = [{ function: named('search') }];
-  expect(resolved({}, search, clusterWith('search', 'sql')).reasons).toEqual([
+  const refused = resolved({}, search, clusterWith('search', 'sql'));
+  expect(refused.paths).toEqual(['function']);
+  expect(refused.reasons).toEqual([
     expect.stringContaining(
       'names a distributed table and is written in SQL, which Citus cannot run with arguments',
     ),
@@ -203,8 +206,12 @@ test('a function in SQL over tables on shards cannot be tracked, and one in anot
 test('a computed field of a distributed table cannot read tables on shards, one of a local table can', () => {
   const author = { computed_fields: [computed('name', 'full_name')] };
   for (const language of ['sql', 'other'] as const) {
-    expect(resolved(author, [], clusterWith('full_name', language)).reasons).toEqual([
-      expect.stringContaining('names a distributed table and is called on shards, which read no others'),
+    const refused = resolved(author, [], clusterWith('full_name', language));
+    expect(refused.paths).toEqual(['definition.function']);
+    expect(refused.reasons).toEqual([
+      expect.stringContaining(
+        'the function "full_name" names a distributed table and is called on shards, which read no others',
+      ),
     ]);
   }
   expect(resolved(author, [], clusterWith('full_name', 'other', false)).reasons).toEqual([]);
@@ -219,6 +226,7 @@ test('rows of a distributed table cannot be watched, and manual triggers can be 
   const event_triggers = (definition: object) => [{ name: 'e', definition, webhook }];
   const cluster = clusterWith('plain', 'sql');
   const refused = resolved({ event_triggers: event_triggers({ insert: { columns: '*' } }) }, [], cluster);
+  expect(refused.paths).toEqual(['definition.insert']);
   expect(refused.reasons).toEqual([
     expect.stringContaining(
       'the table is distributed by id (colocation 1): Citus has triggers on local tables only',

@@ -30,7 +30,7 @@ export function resolveFunction(
   const called = onlyFunction(definition.function, catalog);
   const { configuration = {} } = definition;
   if (called.readsShards === 'sql') {
-    refuseDistribution(`the function "${name}" cannot be tracked`, name, IN_SQL);
+    refuseDistribution(`the function "${name}" cannot be tracked`, name, { why: IN_SQL, path: ['function'] });
   }
   if (called.hasVariadic) refuse('function with "VARIADIC" parameters are not supported');
   const returns =
@@ -109,8 +109,9 @@ export function resolveComputedField(
   if (called.hasVariadic)
     reasons.push(`the function "${functionName}" has VARIADIC parameters, which are not supported`);
   const returns = returnOf(called, scope.tables, options, functionName, reasons);
-  refuseShardReader(called, table, name, scope.catalog);
   const subject = `the computed field "${name}" cannot be added to table "${printQualified(table.table)}"`;
+  const why = whyNotOnShards(called, table, scope.catalog);
+  if (why) refuseDistribution(subject, functionName, { why, path: ['definition', 'function'] });
   refuseBecause(subject, reasons);
   return {
     name,
@@ -132,24 +133,25 @@ export function resolveComputedField(
 const IN_SQL = 'and is written in SQL, which Citus cannot run with arguments. Write it in PL/pgSQL';
 const ON_SHARDS = 'and is called on shards, which read no others. Use a relationship and its aggregates';
 
-/** Refuses a computed field whose function reads tables on shards, unless the coordinator calls it by itself. Raises
- *  `distributionUnsupported`. */
-function refuseShardReader(
+/** Returns why a table has no computed field with a function that reads tables on shards, unless the coordinator calls it by itself. */
+function whyNotOnShards(
   { readsShards }: CatalogFunction,
   { table }: ResolvedTable,
-  name: string,
   catalog: Catalog,
-): void {
-  const subject = `the computed field "${name}" cannot be added to table "${printQualified(table)}"`;
+): string | undefined {
   const isOnShards = catalog.tables.get(qualifiedKey(table))?.distribution !== undefined;
-  if (readsShards && isOnShards) refuseDistribution(subject, name, ON_SHARDS);
-  if (readsShards === 'sql') refuseDistribution(subject, name, IN_SQL);
+  if (readsShards && isOnShards) return ON_SHARDS;
+  return readsShards === 'sql' ? IN_SQL : undefined;
 }
 
-function refuseDistribution(subject: string, name: string, why: string): never {
-  return fail('distributionUnsupported', {
-    text: `${subject} because the function "${name}" names a distributed table ${why}`,
-  });
+/** Raises `distributionUnsupported` at the path in the object. */
+function refuseDistribution(
+  subject: string,
+  name: string,
+  { why, path }: { readonly why: string; readonly path: readonly string[] },
+): never {
+  const text = `${subject} because the function "${name}" names a distributed table ${why}`;
+  return fail('distributionUnsupported', { text }, { path });
 }
 
 function returnOf(
