@@ -15,10 +15,10 @@ import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../testing
 import { startRemote } from '../testing/remote.ts';
 import { TestWebhook } from '../testing/webhook.ts';
 import { openSocket } from '../testing/websocket.ts';
+import { ENDPOINTS, operationsIn } from './testing/operations.ts';
 import { WORLDS, type World } from './testing/worlds.ts';
 
 const ROOT = import.meta.dirname;
-const ENDPOINTS = ['/v1/metadata', '/v2/query', '/v1/query'] as const;
 const MODES = ['resources', 'operations'] as const;
 type Mode = (typeof MODES)[number];
 type Example = {
@@ -88,31 +88,6 @@ function examplesOf(file: string): readonly Example[] {
       return [];
     },
   );
-}
-
-/** Returns the admin operations of a block without the answers that follow them. */
-function operationsIn(text: string): readonly string[] {
-  return text
-    .split('\n\n')
-    .filter((body) => /^\s*\{\s*"type": *"/.test(body))
-    .map(firstValue)
-    .filter((operation) => operation.includes('"args"') && !operation.includes('…'));
-}
-
-/** Returns the first lines that are a JSON value together; all when none are. */
-function firstValue(text: string): string {
-  const lines = text.split('\n');
-  const starts = lines.map((_, i) => lines.slice(0, i + 1).join('\n'));
-  return starts.find(isJson) ?? text;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Returns the operations of a block, each as a request of its own. */

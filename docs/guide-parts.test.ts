@@ -7,8 +7,8 @@ import { parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { findOperation, parseArgs } from '../engine/metadata/index.ts';
 import { blocksOf } from '../operator/testing/guide.ts';
+import { ENDPOINTS, operationsIn } from './testing/operations.ts';
 
-const ENDPOINTS = ['/v1/metadata', '/v2/query', '/v1/query'] as const;
 const GUIDES = join(import.meta.dirname, 'guides');
 
 /** The reasons why a guide shows no object of the metadata. */
@@ -93,14 +93,6 @@ test.each(guides)('%s shows requests and operations that can be parsed', (guide)
   ]);
   expect(problems).toEqual([]);
 });
-
-/** Returns the texts of admin operations in a block, also in the body of a curl command. What is shortened with dots is left out. */
-function operationsIn(text: string): readonly string[] {
-  const bodies = text.includes('curl ')
-    ? [...text.matchAll(/-d '([^']*)'/g)].map(([, body]) => body!)
-    : text.split('\n\n');
-  return bodies.filter((body) => /^\{\s*"type": *"/.test(body) && !/…|\.\.\./.test(body));
-}
 
 function parseOperation(text: string): void {
   const { type, args } = JSON.parse(text) as { type: string; args: unknown };
