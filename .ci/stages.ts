@@ -33,7 +33,12 @@ const NICE = 5;
 const PROGRESS_MS = 60_000;
 /** A command that takes longer hangs. The longest are those of every test and of the cluster, which is compiled first. */
 const MOST_MINUTES = 25;
-const MOST_MINUTES_OF: Readonly<Record<string, number>> = { unit: 70, e2e: 40, 'e2e-again': 30 };
+const MOST_MINUTES_OF: Readonly<Record<string, number>> = {
+  unit: 70,
+  e2e: 40,
+  'e2e-again': 30,
+  'e2e-scale': 30,
+};
 /** The time in which a command ends in order. */
 const GRACE_MS = 10_000;
 const MOST_FAILURES_SHOWN = 8;
@@ -54,10 +59,16 @@ const ON_DISK = { TMPDIR: TEMPORARY };
 /** The minutes after which no further sample starts; a run that takes longer is ended from outside. 0: there is no limit. */
 const MINUTES = Number(process.env['PERGOLA_CI_MINUTES'] ?? 75);
 
+/** The stories on a cluster that take longest: thousands of resources. */
+const LONG_STORIES = ['mass-deletion.e2e.ts', 'scale.e2e.ts'];
+const STORIES = globSync(['deploy/e2e/*.e2e.ts', 'deploy/argocd/health.test.ts'])
+  .map((file) => basename(file))
+  .filter((file) => !LONG_STORIES.includes(file));
+
 /** First the stories on the cluster, which wait a lot, with black-box tests beside them; then every test, by itself, since both have time
  *  limits; then samples, as far as there is time. `npm run crash` and its like are longer, and take another seed each time. */
 const ALL: readonly Stage[] = [
-  { name: 'e2e', phase: 1, cores: 1, usualMinutes: 17, run: endToEnd },
+  { name: 'e2e', phase: 1, cores: 1, usualMinutes: 14, run: () => endToEnd('e2e', STORIES) },
   script('conformance', {
     phase: 1,
     cores: 1,
@@ -71,6 +82,7 @@ const ALL: readonly Stage[] = [
   { ...FIRST, name: 'helm-lint', usualMinutes: 1, run: helmLint },
   { name: 'unit', phase: 2, cores: 2, usualMinutes: 25, run: unit },
   ...inTurn([
+    { ...ALONE, name: 'e2e-scale', usualMinutes: 8, run: () => endToEnd('e2e-scale', LONG_STORIES) },
     script('pages', { ...SAMPLE, usualMinutes: 4, needs: 'data', args: ['--shared', SHARED] }),
     script('citus', { ...SAMPLE, usualMinutes: 5, needs: 'citus', args: ['--shared', SHARED] }),
     script('crash', { ...SAMPLE, usualMinutes: 2, args: ['--seed', '1', '--kills', '60'] }),
@@ -135,23 +147,20 @@ async function helmLint(): Promise<Outcome> {
 /** Runs the stories on a cluster. Those that failed or were not reached are repeated on another cluster, because a story that failed may
  *  leave things behind. If all of them passed, the failure is outside of the stories (the removal of the cluster, an error without a test)
  *  and none is repeated. */
-async function endToEnd(): Promise<Outcome> {
+async function endToEnd(name: string, stories: readonly string[]): Promise<Outcome> {
   if (!existsSync(join(SHARED, 'cluster/cluster'))) return missing('cluster');
-  const report = join(REPORTS, 'e2e.json');
-  const first = await run({ name: 'e2e', command: ['.ci/e2e', report] }, ON_DISK);
+  const report = join(REPORTS, `${name}.json`);
+  const first = await run({ name, command: ['.ci/e2e', report, ...stories] }, ON_DISK);
   if (first.status === 0) return vitestOutcome(report, first);
-  const stories = globSync(['deploy/e2e/*.e2e.ts', 'deploy/argocd/health.test.ts']).map((file) =>
-    basename(file),
-  );
   const read = existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as VitestReport) : undefined;
   const rest = storiesToRepeat(stories, read);
   if (rest.length === 0) {
     const { notes, ...outcome } = vitestOutcome(report, first);
     return { ...outcome, notes: ['every story passed, and e2e failed outside of them', ...notes] };
   }
-  const second = join(REPORTS, 'e2e-again.json');
-  console.log(`${clock()}  e2e failed; once more on another cluster: ${rest.join(', ')}`);
-  const again = await run({ name: 'e2e-again', command: ['.ci/e2e', second, ...rest] }, ON_DISK);
+  const second = join(REPORTS, `${name}-again.json`);
+  console.log(`${clock()}  ${name} failed; once more on another cluster: ${rest.join(', ')}`);
+  const again = await run({ name: `${name}-again`, command: ['.ci/e2e', second, ...rest] }, ON_DISK);
   const outcome = vitestOutcome(second, again);
   const before = passedBefore(read, rest);
   const notes = failuresIn(first.log).map((line) => `on the first cluster: ${line}`);

@@ -65,6 +65,7 @@ test('continuous integration runs every stage that needs nothing beside the clon
     .map((text) => [text, /^'([a-z0-9-]+)'/.exec(text)?.[1]] as const);
   const beside = [
     'e2e',
+    'e2e-scale',
     'conformance',
     ...declared.filter(([text]) => /needs: /.test(text)).map(([, name]) => name),
   ];
