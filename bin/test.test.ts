@@ -383,7 +383,7 @@ test('wider permissions that no test notices are reported, and each has a test t
   timeout: 2 * TIMEOUT_MS,
 }, async () => {
   writeNotes();
-  const all = await onServer(['-f', folder, '--mutate', '--coverage', '-o', 'tap']);
+  const all = await pergolaTest(['-f', folder, '--mutate', '--coverage', '-o', 'tap']);
   expect([all.code, all.err.replace(/^(Trying wider permissions: \d+ of 17\n)+/, '')]).toEqual([
     0,
     [
@@ -396,7 +396,7 @@ test('wider permissions that no test notices are reported, and each has a test t
       '',
     ].join('\n'),
   ]);
-  const few = await onServer([
+  const few = await pergolaTest([
     '-f',
     folder,
     '--mutate',
@@ -438,7 +438,7 @@ test('wider permissions that no test notices are reported, and each has a test t
     'No test notices 12 of 17 wider permissions.',
     '',
   ]);
-  const json = await onServer([
+  const json = await pergolaTest([
     '-f',
     folder,
     '--mutate',
