@@ -77,8 +77,7 @@ function rendered(
   const distributions: Record<string, string> = {};
   const recorded: DistributionLookup = (table) => {
     const distribution = cluster(table);
-    const text = printRows(distribution);
-    if (text !== undefined) distributions[printQualified(table)] = text;
+    if (distribution) distributions[printQualified(table)] = printRows(distribution) ?? 'a view';
     return distribution;
   };
   return { ...renderRoot(query, recorded), distributions };
