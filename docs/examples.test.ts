@@ -82,7 +82,9 @@ function examplesOf(file: string): readonly Example[] {
       if (language === 'yaml' && text.includes('apiVersion: pergola.dev/'))
         return [{ kind: 'resources', at, text }];
       if (language === 'json')
-        return operationsIn(text).map((operation) => ({ kind: 'operations', at, text: operation }));
+        return operationsIn(text)
+          .filter((operation) => operation.includes('"args"'))
+          .map((operation) => ({ kind: 'operations', at, text: operation }));
       if (language === 'graphql')
         return requestsIn(text).map((request) => ({ kind: 'request', at, text: request }));
       return [];

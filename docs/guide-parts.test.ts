@@ -51,7 +51,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'updating.md': NOTHING,
   'upgrading.md': COMMANDS,
 };
-/** It begins with what the product is. */
+/** Guides whose example comes late or never: the comparison says first what the product is. */
 const WITHOUT_EXAMPLE_FIRST = ['comparison.md'];
 /** The lines before which the first example begins: a title and two paragraphs. */
 const FIRST_LINES = 30;

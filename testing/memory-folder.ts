@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const SHARED_MEMORY = '/dev/shm';
 /** The number is that of the process. */
 const OWN_NAME = /^pergola-(\d+)-/;
-/** What the tests have at most, with room for the processes. */
+/** The free memory that the temporary files and the processes of all tests need. */
 const NEEDED_BYTES = 8 * 2 ** 30;
 
 /** Creates the folder and makes it that of temporary files, for this process and those that it starts. Returns a function that removes it. Does

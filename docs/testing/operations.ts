@@ -4,7 +4,7 @@
 /** The endpoints of the admin API. */
 export const ENDPOINTS = ['/v1/metadata', '/v2/query', '/v1/query'] as const;
 
-/** Returns the operations of a block, also those that a curl command sends, without the answers that follow them. What is shortened with dots is left out. */
+/** Returns the operations of a block, also those that a curl command sends, without the answers that follow them. What is shortened (…) is left out. */
 export function operationsIn(text: string): readonly string[] {
   const bodies = text.includes('curl ')
     ? [...text.matchAll(/-d '([^']*)'/g)].map(([, body]) => body!)
@@ -12,7 +12,7 @@ export function operationsIn(text: string): readonly string[] {
   return bodies
     .filter((body) => /^\s*\{\s*"type": *"/.test(body))
     .map(firstValue)
-    .filter((operation) => operation.includes('"args"') && !/…|\.\.\./.test(operation));
+    .filter((operation) => !operation.includes('…'));
 }
 
 /** Returns the first lines that are a JSON value together; all when none are. */

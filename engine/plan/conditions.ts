@@ -9,7 +9,7 @@ export const NO_CONDITIONS: Conditions = new Map();
 /** Returns the boolean values among the variables of a request, in the order of their names. */
 export function conditionsAmong(variables: Readonly<Record<string, unknown>> | null | undefined): Conditions {
   const names: string[] = [];
-  // Of an object with 100,000 members, Object.entries takes ten times as long.
+  // Object.entries would make a pair of each member, and takes twice as long for 100,000 of them.
   for (const name in variables) if (typeof variables[name] === 'boolean') names.push(name);
   return names.length === 0
     ? NO_CONDITIONS
