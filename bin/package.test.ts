@@ -4,6 +4,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  copyFileSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -11,7 +12,6 @@ import {
   readFileSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
@@ -45,7 +45,7 @@ beforeAll(async () => {
     stdio: 'pipe',
   });
   mkdirSync(ENV.PATH);
-  symlinkSync(process.execPath, join(ENV.PATH, 'node'));
+  copyFileSync(process.execPath, join(ENV.PATH, 'node'));
 }, 240_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -152,7 +152,13 @@ test('up --init serves a database that is given', async () => {
   }
 }, 90_000);
 
-describe('the commands of README', () => {
+/** Where the system allows it, the repository is hidden from the commands, so that they can use nothing of it. */
+const HIDE = ['--mount', 'bash', '-c', `mount -t tmpfs none '${ROOT}' && exec bash -c "$1"`, 'bash'];
+const canHide = spawnSync('unshare', [...HIDE, 'true']).status === 0;
+const shell = (command: string): readonly [string, readonly string[]] =>
+  canHide ? ['unshare', [...HIDE, command]] : ['bash', ['-c', command]];
+
+describe(`the commands of README, ${canHide ? 'without' : 'beside'} the repository`, () => {
   const commands = blocksOf(readFileSync(join(ROOT, 'README.md'), 'utf8')).find(({ text }) =>
     text.includes('.tgz'),
   )!;
@@ -160,7 +166,7 @@ describe('the commands of README', () => {
   const cache = join(homedir(), '.npm');
   const home = mkdtempSync(join(folder, 'home-'));
   const env = {
-    PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
+    PATH: `${join(home, 'bin')}:${ENV.PATH}:${withoutRepository(process.env['PATH']!)}`,
     HOME: home,
     npm_config_prefix: home,
     npm_config_cache: cache,
@@ -169,7 +175,7 @@ describe('the commands of README', () => {
   beforeAll(() => cpSync(archive, join(home, basename(archive))));
 
   test('run up in an empty folder, which leaves its data there and nothing else', async () => {
-    const child = spawn('bash', ['-c', `${npx} --port 0`], { cwd: home, env, detached: true });
+    const child = spawn(...shell(`${npx} --port 0`), { cwd: home, env, detached: true });
     let said = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (said += text));
@@ -180,8 +186,7 @@ describe('the commands of README', () => {
   }, 150_000);
 
   test('install it for a user, and remove all of it', () => {
-    const run = (command: string) =>
-      execFileSync('bash', ['-c', command], { cwd: home, env, encoding: 'utf8' });
+    const run = (command: string) => execFileSync(...shell(command), { cwd: home, env, encoding: 'utf8' });
     expect(global).toHaveLength(2);
     run(global[0]!);
     expect(run('pergola version')).toBe(`pergola ${manifest().version}\n`);
@@ -192,6 +197,14 @@ describe('the commands of README', () => {
     expect(left.filter((file) => !file.startsWith('.pergola/'))).toEqual([basename(archive)]);
   }, 150_000);
 });
+
+/** The PATH of a person who has no clone. */
+function withoutRepository(path: string): string {
+  return path
+    .split(':')
+    .filter((entry) => !entry.startsWith(ROOT))
+    .join(':');
+}
 
 type Up = AsyncDisposable & {
   readonly url: string;

@@ -1,5 +1,5 @@
-/** Prints docs/reference from the tables, docs/SPEED.md from measured figures, and the READMEs of the charts: one page each, and one
- *  table of the security guide. `npm run generate` writes them, generate.test.ts compares them.
+/** Prints docs/reference from the tables, docs/SPEED.md from measured figures, the READMEs of the charts and the diagrams: one page each, and
+ *  one table of the security guide. `npm run generate` writes them, generate.test.ts compares them.
  *  A page is a row of PAGES; kinds have one each. To add one, add a row. Not here: prose (docs/guides), CRDs (crds/generate.ts). */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,6 +7,7 @@ import { KINDS, type KindRow } from '../operator/kinds.ts';
 import { chartPage } from './pages/chart.ts';
 import { chartReadme, definitionsReadme } from './pages/chart-readme.ts';
 import { conditionsPage } from './pages/conditions.ts';
+import { DIAGRAMS, diagram } from './pages/diagrams.ts';
 import { errorsPage } from './pages/errors.ts';
 import { fileOf, kindPage, kindsPage } from './pages/kinds.ts';
 import { metricsPage } from './pages/metrics.ts';
@@ -33,6 +34,10 @@ export const PAGES: readonly Page[] = [
   { file: '../../charts/pergola-crds/README.md', content: definitionsReadme },
   { file: '../SPEED.md', content: speedPage },
   { file: '../guides/security.md', content: securityGuide },
+  ...Object.entries(DIAGRAMS).map(([name, drawn]) => ({
+    file: `../images/${name}.svg`,
+    content: () => diagram(drawn),
+  })),
   ...KINDS.map((row: KindRow) => ({ file: fileOf(row.kind), content: () => kindPage(row) })),
 ];
 

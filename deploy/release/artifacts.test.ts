@@ -78,6 +78,7 @@ describeHelm('a release', (helm) => {
     for (const chart of ['pergola', 'pergola-crds']) {
       const shown = await helm.run(['show', 'chart', join(target, `charts/${chart}-${NAME}.tgz`)]);
       expect(shown).toContain(`name: ${chart}\n`);
+      expect(shown).toContain('artifacthub.io/crds: ');
       expect(shown).toContain(`version: ${NAME}\n`);
     }
     const definitions = loadAll(readFileSync(join(target, `pergola-crds-${NAME}.yaml`), 'utf8')) as readonly {

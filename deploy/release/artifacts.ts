@@ -22,6 +22,7 @@ import { basename, join, resolve } from 'node:path';
 import { BILL, packInto } from '../../bin/package.ts';
 import { CHARTS } from '../../crds/generate.ts';
 import { writeSchemas } from '../../crds/json-schemas.ts';
+import { withHub } from './hub.ts';
 import { version } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -56,8 +57,17 @@ export async function buildRelease(
   for (const each of [packages, charts]) mkdirSync(each);
   const packed = await packInto(packages);
   const sources = stage(repository);
+  const release = {
+    name,
+    notes,
+    repository,
+    site: process.env['SITE_URL'],
+    sources: process.env['SOURCE_URL'],
+  };
   for (const chart of CHARTS) {
     const source = join(sources, 'charts', chart);
+    const file = join(source, 'Chart.yaml');
+    writeFileSync(file, withHub(readFileSync(file, 'utf8'), release));
     execFileSync(helm, ['package', source, '--destination', charts], { stdio: 'pipe' });
     copyFileSync(join(charts, `${chart}-${name}.tgz`), join(folder, `${chart}-chart-${name}.tgz`));
   }
