@@ -4,8 +4,8 @@
  *  Not here: permissions (metadata/access), the schemas of roles (schema/schema-changes.ts). */
 import { stripIgnoredCharacters } from 'graphql';
 import { isSameJson } from '../json/value.ts';
-import type { AccessChange, AccessPart } from '../metadata/access/access-change.ts';
-import type { AccessVerdict } from '../metadata/access/compare-filters.ts';
+import type { AccessChange } from '../metadata/access/access-change.ts';
+import type { AccessPart, AccessVerdict } from '../metadata/access/compare-filters.ts';
 import { objectKey } from '../metadata/objects.ts';
 import { compareDocuments } from '../plan/compare-documents.ts';
 import { textsOf } from '../plan/request-policy.ts';

@@ -8,12 +8,11 @@ export { isRecord, isSameJson, withNearestNumbers } from '../json/value.ts';
 export {
   type AccessChange,
   type AccessOperation,
-  type AccessPart,
   accessChange,
   isOfRequests,
 } from './access/access-change.ts';
 export { accessChanges, type CausedAccessChange } from './access/access-changes.ts';
-export { type AccessVerdict, compareFilters } from './access/compare-filters.ts';
+export { type AccessPart, type AccessVerdict, compareFilters } from './access/compare-filters.ts';
 export { isBreaking, isGaining, wideningParts } from './access/verdicts.ts';
 export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.ts';
 export { type CalledUrl, callsOf } from './calls.ts';

@@ -5,7 +5,8 @@
  *  Not here: objects without a role (common-access.ts, used-objects.ts), comparing filters (compare-filters.ts), printing (operator/status). Spec: "Permission arguments". */
 import { isRecord, isSameJson, type JsonRecord } from '../../json/value.ts';
 import { type ObjectKind, parseKey } from '../objects.ts';
-import { type AccessVerdict, compareFilters } from './compare-filters.ts';
+import { cellParts } from './cells.ts';
+import { type AccessPart, type AccessVerdict, compareFilters } from './compare-filters.ts';
 import { wordsOfFilter } from './filter-words.ts';
 import { wordsOfSchema } from './schema-words.ts';
 
@@ -28,16 +29,6 @@ export type AccessChange = {
   readonly verdict: AccessVerdict;
   /** The parts that differ. For a permission that is granted or revoked, those that it has. */
   readonly parts: readonly AccessPart[];
-};
-
-export type AccessPart = {
-  /** The field of the permission: `columns`, `filter`. */
-  readonly name: string;
-  readonly verdict: AccessVerdict;
-  /** The value in words. Null when the permission did not exist, and when the value is the same but stands for something else. */
-  readonly before: string | null;
-  /** The value in words; null when the permission is gone. What is different, when the value is the same. */
-  readonly after: string | null;
 };
 
 /** `connect`: every role reads another database or another remote service. `run`: a query of a collection on the allow list. `request`: a REST
@@ -116,11 +107,18 @@ const KINDS: Partial<
       readonly operation: AccessOperation;
       readonly within: 'permission' | 'definition' | null;
       readonly fields: readonly Field[];
+      /** Parts that more than one field decides. */
+      readonly cells?: typeof cellParts;
     }
   >
 > = {
-  select_permission: { operation: 'select', within: 'permission', fields: SELECT_FIELDS },
-  logical_model_permission: { operation: 'select', within: 'permission', fields: SELECT_FIELDS },
+  select_permission: { operation: 'select', within: 'permission', fields: SELECT_FIELDS, cells: cellParts },
+  logical_model_permission: {
+    operation: 'select',
+    within: 'permission',
+    fields: SELECT_FIELDS,
+    cells: cellParts,
+  },
   insert_permission: {
     operation: 'insert',
     within: 'permission',
@@ -163,7 +161,8 @@ export function accessChange(
   const kind = identity && KINDS[identity.kind];
   if (!kind || (before === undefined && after === undefined)) return null;
   const [old, next] = [before, after].map((value) => rulesOf(value, kind.within)) as [Definition, Definition];
-  const own = kind.fields.flatMap((field) => partOf(field, old, next));
+  const fields = kind.fields.flatMap((field) => partOf(field, old, next));
+  const own = old && next && kind.cells ? [...fields, ...kind.cells(old, next)] : fields;
   const change = old === undefined ? 'granted' : next === undefined ? 'revoked' : 'changed';
   const parts = change === 'changed' ? [...own, ...used] : own;
   if (change === 'changed' && parts.length === 0) return null;

@@ -1,6 +1,7 @@
 /** Tests what changes of objects mean for roles that inherit. Single permissions are in access-change.test.ts. */
 import { describe, expect, test } from 'vitest';
 import { differingKeys, objectsByKey } from '../testing/objects-by-key.ts';
+import type { AccessChange } from './access-change.ts';
 import { accessChanges } from './access-changes.ts';
 import type { Objects } from './inherited-access.ts';
 
@@ -38,6 +39,12 @@ function changes(before: Objects, after: Objects): readonly string[] {
   });
 }
 
+/** Returns the parts of the change of a role. */
+function partsOf(role: string, before: Objects, after: Objects): AccessChange['parts'] {
+  const all = accessChanges(differingKeys(before, after), before, after);
+  return all.find(({ change }) => change.role === role)?.change.parts ?? [];
+}
+
 const STAFF = inherits('staff', 'a', 'b');
 
 describe('a role that inherits', () => {
@@ -59,6 +66,61 @@ describe('a role that inherits', () => {
     expect(
       changes(objects(...roles, select('a', {}, { limit: 5 })), objects(...roles, select('a', {}))),
     ).toEqual(['a select changed wider']);
+  });
+
+  test('reads a column in more rows when another parent gets it, and in fewer when it loses it', () => {
+    const own = [STAFF, inherits('boss', 'staff', 'c'), select('c', OWN)];
+    const masked = objects(...own, select('a', PUBLIC), select('b', {}, { columns: ['id', 'salary'] }));
+    const shown = objects(
+      ...own,
+      select('a', PUBLIC, { columns: ['id', 'salary'] }),
+      select('b', {}, { columns: ['id', 'salary'] }),
+    );
+    // The parent with all rows has the column already.
+    expect(changes(masked, shown)).toEqual(['a select changed wider']);
+    const hidden = objects(...own, select('a', PUBLIC, { columns: ['id', 'salary'] }), select('b', {}));
+    expect(changes(hidden, shown)).toEqual([
+      'b select changed wider',
+      'boss select changed wider inherited <- b',
+      'staff select changed wider inherited <- b',
+    ]);
+    expect(changes(shown, hidden)).toEqual([
+      'b select changed narrower',
+      'boss select changed narrower inherited <- b',
+      'staff select changed narrower inherited <- b',
+    ]);
+    expect(partsOf('staff', hidden, shown)).toEqual([
+      { name: 'rows with salary', verdict: 'wider', before: 'is_public is true', after: 'all rows' },
+    ]);
+  });
+
+  test('reads a column in more rows by a weaker filter of the parent that has it', () => {
+    const roles = [STAFF, select('b', {})];
+    const salary = { columns: ['id', 'salary'] };
+    expect(
+      changes(objects(...roles, select('a', OWN, salary)), objects(...roles, select('a', {}, salary))),
+    ).toEqual(['a select changed wider', 'staff select changed wider inherited <- a']);
+    // All columns of one parent include what the other lists.
+    const all = { columns: '*' };
+    expect(
+      partsOf(
+        'staff',
+        objects(...roles, select('a', OWN, all)),
+        objects(...roles, select('a', PUBLIC, all)),
+      ).map(({ name, verdict }) => `${name} ${verdict}`),
+    ).toEqual(['rows with other columns other']);
+  });
+
+  test('reads a computed field in more rows, which all columns of another parent do not give', () => {
+    const field = { computed_fields: ['age'] };
+    const roles = [STAFF, select('a', OWN, field)];
+    expect(
+      partsOf(
+        'staff',
+        objects(...roles, select('b', {}, { columns: '*' })),
+        objects(...roles, select('b', {}, { columns: '*', ...field })),
+      ).map(({ name, verdict }) => `${name} ${verdict}`),
+    ).toEqual(['rows with age wider']);
   });
 
   test('reaches more rows when another parent is granted a permission', () => {

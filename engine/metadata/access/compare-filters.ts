@@ -7,6 +7,17 @@ import { and, type FilterTerm, filterTerm, STRICT, textOfTerm, valueText } from 
 /** The relation of what a role reaches after a change to what it reached before. */
 export type AccessVerdict = 'same' | 'narrower' | 'wider' | 'other';
 
+/** One part of a change of access. */
+export type AccessPart = {
+  /** The field of the permission: `columns`, `filter`. */
+  readonly name: string;
+  readonly verdict: AccessVerdict;
+  /** The value in words. Null when the permission did not exist, and when the value is the same but stands for something else. */
+  readonly before: string | null;
+  /** The value in words; null when the permission is gone. What is different, when the value is the same. */
+  readonly after: string | null;
+};
+
 /** Returns how the rows that `after` admits relate to those of `before`. */
 export function compareFilters(before: unknown, after: unknown): AccessVerdict {
   const [old, next] = [filterTerm(before), filterTerm(after)];

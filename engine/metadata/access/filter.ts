@@ -154,3 +154,19 @@ function stable(value: unknown): string {
     isRecord(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
   );
 }
+
+/** Returns the filter that admits what one of the filters does. Alternatives inside them are listed once, so that it stays small, however many
+ *  roles inherit from each other. */
+export function alternatives(filters: readonly unknown[]): unknown {
+  const all = filters.flatMap(alternativesIn);
+  const distinct = [...new Map(all.map((filter) => [textOfTerm(filterTerm(filter)), filter])).values()];
+  const admitsAll = (filter: unknown) => isRecord(filter) && Object.keys(filter).length === 0;
+  if (distinct.some(admitsAll)) return {};
+  return distinct.length === 1 ? distinct[0] : { _or: distinct };
+}
+
+function alternativesIn(filter: unknown): readonly unknown[] {
+  const { _or: alternatives, ...rest } = isRecord(filter) ? filter : {};
+  const isUnion = Array.isArray(alternatives) && Object.keys(rest).length === 0;
+  return isUnion ? alternatives.flatMap(alternativesIn) : [filter ?? {}];
+}

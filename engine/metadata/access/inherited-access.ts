@@ -7,7 +7,8 @@ import { isRecord, isSameJson, type JsonRecord } from '../../json/value.ts';
 import { orderRoles } from '../inherited-roles.ts';
 import { type MetadataObject, type ObjectKind, objectKey, parseKey } from '../objects.ts';
 import type { InheritedRole } from '../schema/policy.ts';
-import { filterTerm, textOfTerm } from './filter.ts';
+import { cellsOf } from './cells.ts';
+import { alternatives, filterTerm, textOfTerm } from './filter.ts';
 
 export type Objects = ReadonlyMap<string, MetadataObject>;
 
@@ -142,17 +143,18 @@ function ordered(rule: unknown): unknown {
   );
 }
 
-/** Returns the permission to select what one of the permissions selects. A column that only some of them have is masked in the rows of the
- *  others, which is not expressed here. */
+/** Returns the permission to select what one of the permissions selects. No permission that people write has its `cells`. */
 function unionOf(lent: readonly JsonRecord[]): JsonRecord {
   const [first, ...others] = lent;
   if (others.length === 0) return first!;
   const rules = lent.map(({ permission }) => (isRecord(permission) ? permission : {}));
   const limits = rules.map(({ limit }) => limit);
+  const filter = alternatives(rules.map((rule) => rule['filter']));
   const permission = {
     columns: unitedOrAll(rules.map(({ columns }) => columns ?? '*')) ?? '*',
     computed_fields: united(rules.map((rule) => rule['computed_fields'])),
-    filter: alternatives(rules.map(({ filter }) => filter)),
+    filter,
+    cells: cellsOf(rules, filter),
     // A parent without a limit lifts the limits of the others.
     limit: limits.every((limit) => typeof limit === 'number') ? Math.max(...limits) : undefined,
     allow_aggregations: rules.some((rule) => rule['allow_aggregations'] === true),
@@ -169,20 +171,4 @@ function united(lists: readonly unknown[]): readonly unknown[] {
 /** Returns undefined when one of the lists is not a list, which stands for all. */
 function unitedOrAll(lists: readonly unknown[]): readonly unknown[] | undefined {
   return lists.every(Array.isArray) ? united(lists) : undefined;
-}
-
-/** Returns the filter that admits what one of the filters does. Alternatives inside them are listed once, so that it stays small, however many
- *  roles inherit from each other. */
-function alternatives(filters: readonly unknown[]): unknown {
-  const all = filters.flatMap(alternativesIn);
-  const distinct = [...new Map(all.map((filter) => [textOfTerm(filterTerm(filter)), filter])).values()];
-  const admitsAll = (filter: unknown) => isRecord(filter) && Object.keys(filter).length === 0;
-  if (distinct.some(admitsAll)) return {};
-  return distinct.length === 1 ? distinct[0] : { _or: distinct };
-}
-
-function alternativesIn(filter: unknown): readonly unknown[] {
-  const { _or: alternatives, ...rest } = isRecord(filter) ? filter : {};
-  const isUnion = Array.isArray(alternatives) && Object.keys(rest).length === 0;
-  return isUnion ? alternatives.flatMap(alternativesIn) : [filter ?? {}];
 }

@@ -5,8 +5,7 @@
  *  Not here: comparing two definitions of one permission (access-change.ts), finding fields in filters (used-fields.ts). */
 import { isRecord, isSameJson, type JsonRecord } from '../../json/value.ts';
 import { objectKey, parentKeyOf, parseKey } from '../objects.ts';
-import type { AccessPart } from './access-change.ts';
-import type { AccessVerdict } from './compare-filters.ts';
+import type { AccessPart, AccessVerdict } from './compare-filters.ts';
 import type { Objects } from './inherited-access.ts';
 import { changedFields, type FieldUse } from './used-fields.ts';
 

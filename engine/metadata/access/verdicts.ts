@@ -1,6 +1,7 @@
 /** The consequences of a change of access: whether a role may gain by it, and whether a request may fail that was answered.
  *  Pure. Not here: comparing permissions (access-change.ts), what is done about it (admit/hold-back.ts). */
-import { type AccessChange, type AccessPart, isOfRequests } from './access-change.ts';
+import { type AccessChange, isOfRequests } from './access-change.ts';
+import type { AccessPart } from './compare-filters.ts';
 
 /** The parts of a permission that decide which rows it reaches, and what may be written to them. */
 const ROW_PARTS: ReadonlySet<string> = new Set([
