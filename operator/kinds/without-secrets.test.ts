@@ -51,6 +51,16 @@ test.each(SECRETS)('no secret of a %s is left: %o', (kind, spec) => {
   expect(Object.keys(shown as object)).toEqual(Object.keys(spec));
 });
 
+test('session variables among presets are shown, and the names of columns', () => {
+  const insert = { check: {}, set: { owner: 'X-Engine-User-Id', token: 'hush', more: { a: 'hush' } } };
+  const shown = { check: {}, set: { owner: 'X-Engine-User-Id', token: '(hidden)', more: '(hidden)' } };
+  expect(without('TablePermission', { role: 'r', insert })).toEqual({ role: 'r', insert: shown });
+  expect(without('Table', { table: 't', permissions: [{ role: 'r', insert }] })).toEqual({
+    table: 't',
+    permissions: [{ role: 'r', insert: shown }],
+  });
+});
+
 test('what the metadata hides of the objects of an example, its spec hides as well', () => {
   for (const { kind, spec } of examples()) {
     const row = kindOf(kind);

@@ -15,7 +15,7 @@ type Shape = TSchema & {
 
 /** Returns a part of a spec without its secrets. */
 export function specWithoutSecrets(schema: Shape, value: unknown): unknown {
-  if (schema[SECRET_MARK]) return concealed(value);
+  if (schema[SECRET_MARK]) return withoutValues(value);
   if (value === null || schema['x-kubernetes-preserve-unknown-fields']) return value;
   const { items, properties, patternProperties } = schema;
   if (items) return Array.isArray(value) ? value.map((item) => specWithoutSecrets(items, item)) : HIDDEN;
@@ -25,6 +25,12 @@ export function specWithoutSecrets(schema: Shape, value: unknown): unknown {
     return membersOf(value, () => pattern);
   }
   return typeof value === 'object' ? HIDDEN : value;
+}
+
+/** Returns what is shown of a secret. Of an object the names remain, such as those of columns with presets, and values that are no secrets. */
+function withoutValues(secret: unknown): unknown {
+  if (!isRecord(secret)) return concealed(secret);
+  return Object.fromEntries(Object.entries(secret).map(([name, value]) => [name, concealed(value)]));
 }
 
 function membersOf(value: unknown, schemaOf: (name: string) => Shape | undefined): unknown {
