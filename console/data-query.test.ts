@@ -155,6 +155,26 @@ test.each([
   expect(problemOf([{ column: 'meta', operator: '_in', text }], columns)).toContain(problem);
 });
 
+test.each([
+  ['_eq', 'dark', ''],
+  ['_eq', '', ' is none of the values: dark, light.'],
+  ['_in', 'dark, light', ''],
+  ['_in', '["dark", "red"]', 'red is none of the values: dark, light.'],
+])('an enum has the values of the schema: %s %s', (operator, text, problem) => {
+  const type = {
+    kind: 'ENUM',
+    name: 'tone_enum',
+    ofType: null,
+    enumValues: [{ name: 'dark' }, { name: 'light' }],
+  };
+  const operators = [
+    { name: '_eq', type },
+    { name: '_in', type: { kind: 'LIST', name: null, ofType: type } },
+  ];
+  const columns = [{ name: 'tone', operators, directions: undefined }];
+  expect(problemOf([{ column: 'tone', operator, text }], columns)).toBe(problem);
+});
+
 test('a filter that the role does not have is no filter that is left out', () => {
   expect(problemOf([{ column: 'owner', operator: '_eq', text: '1' }], COLUMNS)).toContain(
     'cannot filter by owner',

@@ -38,6 +38,10 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
       insert into mask values (1, null, 'mine', 'ann'), (2, null, 'hidden-2', 'bob');
       create table long (id int primary key, body text);
       insert into long select i, repeat('word ', 48000) from generate_series(1, 50) i;
+      create table tone (value text primary key);
+      insert into tone values ('dark'), ('light');
+      create table paint (id int primary key, tone text references tone, owner text);
+      insert into paint values (1, 'dark', 'ann'), (2, 'light', 'ann');
       create view slow as select id, pg_sleep(30)::text as nothing from author`,
       {
         ...{ unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
@@ -49,7 +53,10 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     await trackTable(engine, 'book', { reader: ['id', 'title', 'code', 'author_id'], other: ['title'] });
     await trackTable(engine, 'long', { reader: ['id', 'body'] }, {});
     await trackTable(engine, 'slow', { reader: ['id', 'nothing'] }, {});
+    await trackTable(engine, 'tone', {}, {});
     const on = (table: string) => ({ source: 'default', table: { schema: 'public', name: table } });
+    await engine.admin('pg_set_table_is_enum', { ...on('tone'), is_enum: true });
+    await trackTable(engine, 'paint', { reader: ['id', 'tone'] });
     await engine.admin('pg_create_object_relationship', {
       ...on('book'),
       name: 'author',
@@ -212,6 +219,25 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     await page.until(shows('Rows 1–50'));
   });
 
+  test('a value of another type is said, and an enum offers its values', async () => {
+    const filtered = (filter: object) => `filters=${encodeURIComponent(JSON.stringify([filter]))}`;
+    const book = { column: 'id', operator: '_eq', text: 'red' };
+    await page.go(`${engine.url}/console/data?table=book&${filtered(book)}`);
+    await page.until(`document.querySelector('.actions .problem')?.innerText.includes('red')`);
+    expect(await text()).not.toContain('has changed since');
+    await page.go(
+      `${engine.url}/console/data?table=paint&${filtered({ ...book, column: 'tone', operator: '_in', text: 'dark, red' })}`,
+    );
+    await page.until(shows('red is none of the values: dark, light.'));
+    await page.evaluate(`document.querySelector('.filters button').click()`);
+    await page.until(`document.querySelectorAll('tbody tr').length === 2`);
+    await choose(page, `document.querySelectorAll('main select')[1]`, 'tone');
+    await choose(page, `document.querySelector('select[name=text]')`, 'light');
+    await press(page, 'Add filter');
+    await page.until(`document.querySelectorAll('tbody tr').length === 1`);
+    expect(await column(0)).toEqual(['2']);
+  });
+
   test('what was revoked since the page read it is named, and read again', async () => {
     const on = { source: 'default', table: { schema: 'public', name: 'author' }, role: 'reader' };
     const { body } = await engine.admin<{ definition: { permission: { columns: string[] } } }>(
@@ -344,7 +370,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     await page.until(`document.querySelector('.data select option:nth-child(2)')`);
     expect(
       await page.evaluate(`[...document.querySelectorAll('.data option')].map((o) => o.innerText)`),
-    ).toEqual(['–', 'author', 'book', 'long', 'mask', 'slow']);
+    ).toEqual(['–', 'author', 'book', 'long', 'mask', 'paint', 'slow']);
   });
 
   test('nothing secret is kept for the next visit', async () => {

@@ -66,13 +66,16 @@ export function Filters({ columns, filters, onChange }) {
 /** Asks for an operand in the form that its type has (operandOf of data-query.js reads it). */
 function Operand({ type }) {
   const isList = isListType(type);
-  if (!isList && namedType(type).name === 'Boolean') {
+  const { name, enumValues } = namedType(type);
+  const choices = name === 'Boolean' ? ['true', 'false'] : enumValues?.map((value) => value.name);
+  if (!isList && choices) {
     return (
       <label>
         Value
         <select name="text">
-          <option>true</option>
-          <option>false</option>
+          {choices.map((choice) => (
+            <option key={choice}>{choice}</option>
+          ))}
         </select>
       </label>
     );

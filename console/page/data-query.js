@@ -3,6 +3,9 @@
 import { isListType, namedType } from './data-schema.js';
 import { parseWithAllDigits } from './digits.js';
 
+/** The most values of an enum that a message names. */
+const MOST_VALUES = 20;
+
 /** The most rows of a page. */
 export const PAGE_ROWS = 50;
 
@@ -90,10 +93,21 @@ export function problemOf(filters, columns) {
   const problems = filters.map(({ column, operator, text }) => {
     const found = operatorIn(columns, column, operator);
     if (!found) return `The role cannot filter by ${column} with ${operator}. Remove the filter.`;
-    const isText = isJson(namedType(found.type).name) && textsIn(found.type, text).some(isNoJson);
+    const { name, enumValues: values } = namedType(found.type);
+    if (values) return noValueOf(values, [operandOf(found.type, text)].flat());
+    const isText = isJson(name) && textsIn(found.type, text).some(isNoJson);
     return isText && `${text} is no JSON. Text has quotation marks: "red".`;
   });
   return problems.find(Boolean) ?? '';
+}
+
+/** Returns why an enum does not have one of the texts; empty when it has all. */
+function noValueOf(values, texts) {
+  const names = values.map(({ name }) => name);
+  const wrong = texts.find((text) => !names.includes(text));
+  return wrong === undefined
+    ? ''
+    : `${wrong} is none of the values: ${names.slice(0, MOST_VALUES).join(', ')}${names.length > MOST_VALUES ? ' …' : ''}.`;
 }
 
 function operatorIn(columns, column, operator) {

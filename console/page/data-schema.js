@@ -4,6 +4,9 @@
 
 const TYPE = 'kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } }';
 
+/** The type of an operand, with the values of an enum. */
+const OPERAND = TYPE.replaceAll('kind name', 'kind name enumValues { name }');
+
 const FIELDS = `fields { name description type { ${TYPE} } args { name type { ${TYPE} } } }`;
 
 export const TABLES_QUERY = `query Tables { __schema { queryType { ${FIELDS} } } }`;
@@ -11,7 +14,7 @@ export const TABLES_QUERY = `query Tables { __schema { queryType { ${FIELDS} } }
 export const COLUMNS_QUERY = `query Columns($row: String!, $where: String!, $order: String!) {
   row: __type(name: $row) { ${FIELDS} }
   where: __type(name: $where) {
-    inputFields { name type { kind name inputFields { name type { ${TYPE} } } } }
+    inputFields { name type { kind name inputFields { name type { ${OPERAND} } } } }
   }
   order: __type(name: $order) { inputFields { name type { enumValues { name } } } }
 }`;

@@ -26,10 +26,15 @@ export async function queryData(viewAs, session, question, signal) {
   return body.data;
 }
 
-/** Returns the first error of an answer. It is outdated when the schema does not have what the page asks for, which it has read there before. */
+/** The end of the path of an operand, such as `.where.id._eq`. */
+const OPERAND = /\._\w+(\[\d+\])*$/;
+
+/** Returns the first error of an answer. It is outdated when the schema does not have what the page asks for, which it has read there before, and not when
+ *  an operand has no value of its type. */
 function failureOf({ errors: [{ message, extensions }] = [{}], error, internal }) {
   const text = withReason(message ?? error, extensions?.internal ?? internal);
-  return Object.assign(new Error(text), { isOutdated: extensions?.code === 'validation-failed' });
+  const isOutdated = extensions?.code === 'validation-failed' && !OPERAND.test(extensions.path ?? '');
+  return Object.assign(new Error(text), { isOutdated });
 }
 
 /** Adds the words of the database, which the engine sends to administrators, such as why it cannot be reached. */
