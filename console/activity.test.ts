@@ -144,6 +144,13 @@ describe.skipIf(!HAS_BROWSER)(`the page Activity in a browser${REASON}`, { timeo
     await openEntry();
     await page.until(shows('status 500'));
     expect(await text()).toContain('"note": "once"');
+    await open('view=events&source=default&name=nope&status=bogus');
+    await page.until(shows('There is no event trigger default nope.'));
+    await open('view=events&source=default&name=on_book&status=bogus');
+    await page.until(shows('There is no state bogus.'));
+    await open('view=scheduled&source=cron&name=nightly');
+    await press(page, 'Read the log');
+    await page.until(shows('The log has no such entry.'));
     await open('view=scheduled&source=cron&name=nightly&status=scheduled');
     await readLog();
     expect(await page.evaluate(`document.querySelectorAll('tbody th').length`)).toBeGreaterThan(1);

@@ -319,6 +319,16 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     expect(await page.evaluate(shows('filter:'))).toBe(false);
   });
 
+  test('what waits for an object that does not exist is said before it is written', async () => {
+    await open('AllowListEntry');
+    await enter('collection', 'nowhere');
+    await press(page, 'Try it, without changing anything');
+    await page.until(
+      shows('allowlist/nowhere waits for query_collection/nowhere, which the engine does not have'),
+    );
+    expect(await page.evaluate(shows('The engine would accept it'))).toBe(false);
+  });
+
   test('a mistake is named at its field of the spec', async () => {
     await open('TablePermission');
     await permit('id\nnothing');

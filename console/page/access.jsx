@@ -65,7 +65,8 @@ function RoleAccess({ session }) {
         {view.role !== '' &&
           view.role === UNAUTHORIZED_ROLE &&
           'Requests without credentials have this role.'}
-        {view.role === '' && !problem && 'Choose a role to see what it may do with each table.'}
+        {!own.answer && !problem && 'Reading…'}
+        {view.role === '' && own.answer && !problem && 'Choose a role to see what it may do with each table.'}
       </p>
       {view.role === '' && <RoleList roles={roles} onOpen={(role) => setView({ role })} />}
       {tests.answer && <TestsSummary answer={tests.answer} />}

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { Chart, printed, startOf, timeOf } from './chart.jsx';
 import { Grid } from './grid.jsx';
+import { Outcome } from './problem.jsx';
 import { useAnswer } from './use-answer.js';
 
 const REFRESH_MS = 10_000;
@@ -32,9 +33,7 @@ export function Hour({ session }) {
           every ten seconds
         </label>
       </div>
-      <p role="alert" className="problem">
-        {problem}
-      </p>
+      <Outcome answer={answer} problem={problem} />
       {answer && !answer.is_counting && (
         <p>This engine counts nothing: it serves neither the console nor the API metrics.</p>
       )}

@@ -2,14 +2,16 @@
  *  Not here: which logs there are (activity-logs.jsx). */
 import { useEffect, useState } from 'react';
 import { dayAndTime } from './chart.jsx';
+import { parseWithAllDigits } from './digits.js';
 import { Grid } from './grid.jsx';
+import { Outcome } from './problem.jsx';
 import { Scrolling } from './scrolling.jsx';
 
 const PAGE = 50;
 
 /** `all` is the text of the choice of everything; without it, a choice is needed, and `kind` is the kind of resource that declares what can be chosen. `read` resolves to the entries of a page. */
 export function Log({ session, triggers, label, kind, all, options, chosen, status, statuses, ...rest }) {
-  const { onChoose, setView, read, columns, detailsOf } = rest;
+  const { onChoose, setView, read, columns, detailsOf, anyState = 'every state' } = rest;
   const { rows, problem, isReading, isWhole, start, more } = usePages(read, `${chosen} ${status}`);
   const [note, setNote] = useState('');
   const readAgain = (said) => {
@@ -24,6 +26,10 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
       </p>
     );
   }
+  const isUnknown = chosen !== '' && triggers.answer && !options.some(([each]) => each === chosen);
+  const unknown =
+    (isUnknown && `There is no ${label.toLowerCase()} ${printedChoice(chosen)}.`) ||
+    (status !== '' && !statuses.includes(status) && `There is no state ${status}.`);
   if (kind && triggers.answer && options.length === 0 && chosen === '')
     return <NothingToChoose label={label} kind={kind} />;
   return (
@@ -39,7 +45,7 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
         <Choice
           label="State"
           value={status}
-          none="every state"
+          none={anyState}
           options={statuses.map((each) => [each, each])}
           onChange={(next) => setView({ status: next })}
         />
@@ -49,7 +55,7 @@ export function Log({ session, triggers, label, kind, all, options, chosen, stat
       </form>
       <State
         isReading={isReading}
-        problem={problem || triggers.problem}
+        problem={problem || triggers.problem || (rows === null && unknown)}
         note={rows === null ? NOT_YET : note}
       />
       {rows !== null && (
@@ -86,6 +92,11 @@ function Choice({ label, value, none, options, onChange }) {
       </select>
     </label>
   );
+}
+
+/** Returns the names in the value of a choice, which may be a list as JSON. */
+function printedChoice(value) {
+  return value.startsWith('[') ? parseWithAllDigits(value).join(' ') : value;
 }
 
 function State({ isReading, problem, note }) {
@@ -130,7 +141,7 @@ export function Attempts({ invocations, problem }) {
   return (
     <section className="wide">
       <h2>Attempts</h2>
-      {problem && <p className="problem">{problem}</p>}
+      <Outcome answer={invocations} problem={problem} />
       {invocations?.length === 0 && <p>None yet.</p>}
       {invocations?.map(({ id, created_at, status, request, response }, i) => (
         <div key={id} className="attempt">

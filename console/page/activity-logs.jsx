@@ -113,12 +113,13 @@ export function ScheduledEvents({ session, view, setView }) {
         const [of = '', chosenName = ''] = text === '' ? [] : JSON.parse(text);
         setView({ source: of, name: chosenName });
       }}
+      anyState="every state, once it was due"
       statuses={['scheduled', 'locked', 'delivered', 'error', 'dead']}
       read={(page) =>
         perform(session, 'get_scheduled_events', {
           ...{ type, newest_first: true, ...page },
           ...(name === '' ? {} : { trigger_name: name }),
-          ...(status === '' ? {} : { status: [status] }),
+          ...(status === '' ? { due_only: true } : { status: [status] }),
         }).then(({ events }) => events)
       }
       columns={[

@@ -1,6 +1,7 @@
 /** The subscriptions of this replica and what they cost. In: `list_subscriptions`, which reads memory. */
 import { printed } from './chart.jsx';
 import { Grid } from './grid.jsx';
+import { Outcome } from './problem.jsx';
 import { Scrolling } from './scrolling.jsx';
 import { useAnswer } from './use-answer.js';
 
@@ -13,9 +14,7 @@ export function Subscriptions({ session }) {
           Refresh
         </button>
       </div>
-      <p role="alert" className="problem">
-        {problem}
-      </p>
+      <Outcome answer={answer} problem={problem} />
       {answer && (
         <>
           <p>

@@ -1,6 +1,7 @@
 /** The clients of all replicas, their operations, and the fields that they use. In: `get_field_usage`, which reads the counts in the metadata database.
  *  Not here: counting (engine/usage/). */
 import { Grid } from './grid.jsx';
+import { Outcome } from './problem.jsx';
 import { useAnswer } from './use-answer.js';
 
 /** The filters, by their name in the address and in the operation. */
@@ -15,9 +16,7 @@ export function Usage({ session, view, setView }) {
   return (
     <>
       <Filter view={view} onChange={setView} onRefresh={read} />
-      <p role="alert" className="problem">
-        {problem}
-      </p>
+      <Outcome answer={answer} problem={problem} />
       {answer && (
         <>
           <p className="faint">{summaryOf(answer)}</p>
@@ -91,7 +90,7 @@ function FieldsOf({ operation: { role, operation, client }, session }) {
   const args = { role, operation: operation ?? '', client: client ?? '' };
   const { answer, problem } = useAnswer(session, 'get_field_usage', args);
   return (
-    <Details problem={problem} title="Fields, arguments and types of the operation">
+    <Details answer={answer} problem={problem} title="Fields, arguments and types of the operation">
       {answer?.coordinates.map((row) => (
         <li key={keyOfField(row)}>
           <code>{row.coordinate}</code>
@@ -105,7 +104,7 @@ function FieldsOf({ operation: { role, operation, client }, session }) {
 function ClientsOf({ field: { role, coordinate }, session }) {
   const { answer, problem } = useAnswer(session, 'get_field_usage', { role, coordinate });
   return (
-    <Details problem={problem} title="Clients">
+    <Details answer={answer} problem={problem} title="Clients">
       {answer?.operations.map((row) => (
         <li key={keyOfOperation(row)}>
           {`${row.client ?? `Client ${WITHOUT_NAME}`}: ${row.operation ?? `operation ${WITHOUT_NAME}`} (${row.requests})`}
@@ -115,12 +114,12 @@ function ClientsOf({ field: { role, coordinate }, session }) {
   );
 }
 
-function Details({ problem, title, children }) {
+function Details({ answer, problem, title, children }) {
   return (
     <div className="details">
       <section>
         <h3>{title}</h3>
-        {problem && <p className="problem">{problem}</p>}
+        <Outcome answer={answer} problem={problem} />
         <ul>{children}</ul>
       </section>
     </div>

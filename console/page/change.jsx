@@ -81,13 +81,18 @@ function Resource({ row, session, known }) {
     ...problemsIn(row.spec, spec),
     ...left.map((path) => `${path} was left out: enter it again, or go on without`),
   ];
-  const name = draft.name || existing?.owner?.replace(/^.*\//, '') || nameOf(row, spec, problems);
+  // The owner is known before the engine has said again what exists.
+  const owner = existing ? existing.owner?.replace(/^.*\//, '') : draft.owner;
+  const name = draft.name || owner || nameOf(row, spec, problems);
   const text = resourceText({ kind: row.kind, name, spec });
   const enter = (next) => {
+    const names = keysNamed(row, entered(row.spec, next)).join(' ');
+    const isRenamed = names !== keysNamed(row, spec).join(' ');
     // The name of another object, such as books after book: what was filled in for the first one is no part of it.
-    const isOther = filled !== null && keysNamed(row, entered(row.spec, next)).join(' ') !== filled.names;
+    const isOther = filled !== null && names !== filled.names;
     const isUnchanged = isOther && isSame(withoutNames(row, next), withoutNames(row, filled.spec));
-    change(isUnchanged ? { written: namesIn(row, next), left: [], filled: null } : { written: next });
+    const part = isUnchanged ? { written: namesIn(row, next), left: [], filled: null } : { written: next };
+    change(isRenamed ? { ...part, owner: '' } : part);
   };
   return (
     <div className="columns">

@@ -94,6 +94,8 @@ export function problemOf(filters, columns) {
     const found = operatorIn(columns, column, operator);
     if (!found) return `The role cannot filter by ${column} with ${operator}. Remove the filter.`;
     const { name, enumValues: values } = namedType(found.type);
+    if (name === 'Boolean' && !isListType(found.type) && !['true', 'false'].includes(text))
+      return `${text} is neither true nor false.`;
     if (values) return noValueOf(values, [operandOf(found.type, text)].flat());
     const isText = isJson(name) && textsIn(found.type, text).some(isNoJson);
     return isText && `${text} is no JSON. Text has quotation marks: "red".`;

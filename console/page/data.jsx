@@ -208,6 +208,9 @@ function Page({ session, headers, table, tables, target, view, setView, onRunAga
         )}
         {!refusal && <Exports {...{ session, headers, question, names, rows }} name={target.title} />}
       </div>
+      {target.isList && isPaged(rows, page, pageRows) && keys.length === 0 && !order && (
+        <p>The role cannot find a row by its key. Without an order, pages may repeat rows: choose one.</p>
+      )}
       {masked.length > 0 && (
         <p>The role sees {masked.join(', ')} in some rows only. In others they are masked: null.</p>
       )}
@@ -252,6 +255,11 @@ function Paging({ page, isLast, onPage }) {
       </button>
     </>
   );
+}
+
+/** True when there is, or may be, another page. */
+function isPaged(rows, page, pageRows) {
+  return page > 0 || rows.length === pageRows;
 }
 
 function statusOf(rows, page, { tookMs, limit, isList }) {

@@ -105,6 +105,7 @@ async function effectsOf(row, spec, session, resource) {
     });
     const manager = managerIn(await perform(session, 'get_catalog_state', {}));
     const { changes } = answer;
+    if (problems.length === 0) problems.push(...(await missingFor(put, session)));
     const unowned = hasResources(manager) && spec.adoptionPolicy !== 'Always' ? unownedIn(changes) : [];
     return {
       edits: put,
@@ -126,6 +127,19 @@ async function effectsOf(row, spec, session, resource) {
       effects: [],
     };
   }
+}
+
+/** Resolves to a line for each object that waits for another one: the operator does not apply it, although an engine keeps some of them. */
+async function missingFor(put, session) {
+  const args = { put, dry_run: true, admit: { protect: 'unchanged' } };
+  const { left_out: left } = await perform(session, 'patch_metadata', args);
+  const isOwn = (missing) => put.some(({ key }) => key === missing);
+  return left
+    .filter(({ because, missing }) => because === 'missing' && !isOwn(missing))
+    .map(
+      ({ key, missing }) =>
+        `${printedKey(key)} waits for ${printedKey(missing)}, which the engine does not have`,
+    );
 }
 
 /** Returns a line for each object that somebody has made by hand and that the resource would change: the operator leaves such an object as it is. */

@@ -33,9 +33,9 @@ function Example() {
   useEffect(() => {
     if (!schema || !queryEditor) return;
     const written = queryEditor.getValue().trim();
-    if (written !== '' && written !== sessionStorage.getItem(KEYS.example)?.trim()) return;
+    if (written !== '' && written !== localStorage.getItem(KEYS.example)?.trim()) return;
     const example = exampleFor(schema);
-    sessionStorage.setItem(KEYS.example, example);
+    localStorage.setItem(KEYS.example, example);
     queryEditor.setValue(example);
   }, [schema, queryEditor]);
   return null;

@@ -4,14 +4,14 @@ import { useState } from 'react';
 import { dayAndTime } from './chart.jsx';
 import { CopyButton } from './copy-button.jsx';
 import { printedKey } from './object-key.js';
-import { Problem } from './problem.jsx';
+import { Outcome } from './problem.jsx';
 import { Scrolling } from './scrolling.jsx';
 import { useAnswer } from './use-answer.js';
 import { yamlOf } from './yaml.js';
 
 export function Owned({ resource, session }) {
   const { answer, problem } = useAnswer(session, 'get_ownership', { resource });
-  if (!answer) return <Problem text={problem} />;
+  if (!answer) return <Outcome problem={problem} />;
   return (
     <div className="details">
       <div className="wide">
@@ -77,7 +77,7 @@ function ObjectButton({ objectKey, session }) {
 
 export function Definition({ objectKey, session }) {
   const { answer, problem } = useAnswer(session, 'describe_object', { key: objectKey });
-  if (!answer) return <Problem text={problem} />;
+  if (!answer) return <Outcome problem={problem} />;
   return (
     <>
       {answer.inconsistent_objects.map(({ reason }) => (

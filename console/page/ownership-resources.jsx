@@ -4,12 +4,12 @@ import { dayAndTime } from './chart.jsx';
 import { Grid } from './grid.jsx';
 import { printedKey } from './object-key.js';
 import { Definition, Owned } from './ownership-owned.jsx';
-import { Problem } from './problem.jsx';
+import { Outcome } from './problem.jsx';
 import { useAnswer } from './use-answer.js';
 
 export function Resources({ session, view, setView }) {
   const { answer, problem } = useAnswer(session, 'get_ownership');
-  if (!answer) return <Problem text={problem} />;
+  if (!answer) return <Outcome problem={problem} />;
   if (!answer.is_managed) {
     return (
       <p>
@@ -105,7 +105,7 @@ function stateOf({ missing, deletion_held: held }) {
 
 export function Unowned({ session, view, setView }) {
   const { answer, problem } = useAnswer(session, 'get_ownership');
-  if (!answer) return <Problem text={problem} />;
+  if (!answer) return <Outcome problem={problem} />;
   const { count, keys } = answer.unowned;
   return (
     <>

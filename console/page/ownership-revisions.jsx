@@ -6,7 +6,7 @@ import { dayAndTime } from './chart.jsx';
 import { Grid } from './grid.jsx';
 import { managerIn } from './managed-by.js';
 import { ObjectChange } from './object-change.jsx';
-import { Problem } from './problem.jsx';
+import { Outcome } from './problem.jsx';
 import { perform } from './requests.js';
 import { IS_READ_ONLY } from './session.js';
 import { useAnswer } from './use-answer.js';
@@ -14,7 +14,7 @@ import { useAnswer } from './use-answer.js';
 export function Revisions({ session, view, setView }) {
   const { answer: revisions, problem, read } = useAnswer(session, 'list_metadata_revisions');
   const heading = useRef(null);
-  if (!revisions) return <Problem text={problem} />;
+  if (!revisions) return <Outcome problem={problem} />;
   if (revisions.length < 2) return <p>The engine has no earlier version (--metadata-revisions).</p>;
   const to = numberOf(view.to) ?? revisions[0].resource_version;
   const from = numberOf(view.from) ?? revisions[1].resource_version;
@@ -111,7 +111,7 @@ const MOST_CHANGES = 25;
 function Comparison({ session, from, to }) {
   const { answer, problem } = useAnswer(session, 'compare_metadata_revisions', { from, to });
   const [shown, setShown] = useState(MOST_CHANGES);
-  if (!answer || problem) return <Problem text={problem} />;
+  if (!answer || problem) return <Outcome answer={answer} problem={problem} />;
   if (answer.count === 0) return <p role="status">Both versions have the same objects.</p>;
   return (
     <>

@@ -4,13 +4,13 @@ import { dayAndTime } from './chart.jsx';
 import { Grid } from './grid.jsx';
 import { Owned } from './ownership-owned.jsx';
 import { Find, isFound, NOT_FOUND } from './ownership-resources.jsx';
-import { Problem } from './problem.jsx';
+import { Outcome } from './problem.jsx';
 import { isFailed, RESULTS } from './test-words.js';
 import { useAnswer } from './use-answer.js';
 
 export function Tests({ session, view, setView }) {
   const { answer, problem } = useAnswer(session, 'get_permission_tests');
-  if (!answer) return <Problem text={problem} />;
+  if (!answer) return <Outcome problem={problem} />;
   if (answer.tests.length === 0) return <p>{NO_TESTS}</p>;
   return (
     <>

@@ -125,8 +125,12 @@ export async function readWithAllDigits(response) {
   return parseWithAllDigits(await response.text());
 }
 
-/** The name of the console among the clients of the engine, unless the headers of Explore have another one. */
 const CLIENT = 'pergola-console';
+
+/** Returns the headers with the name of the console among the clients of the engine, unless those of Explore have another one. */
+export function withClient(headers) {
+  return { 'graphql-client-name': CLIENT, ...headers };
+}
 
 /** Why a request has no answer: browsers say "Failed to fetch" or "NetworkError", each in words of its own. */
 export const NO_ANSWER = 'The engine does not answer. It may be restarting: try again.';
@@ -135,7 +139,7 @@ export const NO_ANSWER = 'The engine does not answer. It may be restarting: try 
 async function answerTo(path, request, read) {
   let status;
   try {
-    const headers = { 'graphql-client-name': CLIENT, ...request.headers };
+    const headers = withClient(request.headers);
     const response = await fetch(new URL(path, ROOT), { ...request, headers });
     ({ status } = response);
     return { status, body: await read(response) };

@@ -27,7 +27,7 @@ export const NEW_FILE_URL = document.querySelector('meta[name=new-file-url]').co
 export const KEYS = {
   role: 'pergola-role',
   variables: 'pergola-session-variables',
-  /** The example that was written into the editor. */
+  /** The example that was written into the editor, which like queries is kept for the next visit. */
   example: 'pergola-example',
 };
 

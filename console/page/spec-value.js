@@ -74,7 +74,12 @@ export function problemsIn(schema, value, path = 'spec') {
     ...missing.map((name) => `${path}.${name} is required`),
     ...inner.flatMap((name) => problemsIn(properties[name], value[name] ?? {}, `${path}.${name}`)),
     ...(missing.length === 0
-      ? rules.filter((rule) => !rule.holds(value)).map(({ message }) => `${path}: ${message}`)
+      ? rules.filter((rule) => !rule.holds(value)).map(({ message }) => messageAt(path, message))
       : []),
   ];
+}
+
+/** Returns the message of a rule, which may name its place itself. */
+function messageAt(path, message) {
+  return /^spec\b/.test(message) ? message : `${path}: ${message}`;
 }

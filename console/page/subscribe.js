@@ -2,6 +2,7 @@
  *  can only send in the first message. Out: an observable, which GraphiQL subscribes to and ends; its errors are lists, which GraphiQL prints as `errors`.
  *  Not here: other requests (requests.js). Reference: PROTOCOL.md of graphql-ws. */
 import { parseWithAllDigits } from './digits.js';
+import { withClient } from './requests.js';
 
 /** `onRefused` is called when the engine closes the connection because of the credentials. */
 export function subscribe(question, headers, onRefused) {
@@ -16,7 +17,7 @@ export function subscribe(question, headers, onRefused) {
         socket.close(1000);
       };
       const send = (message) => socket.send(JSON.stringify(message));
-      socket.onopen = () => send({ type: 'connection_init', payload: { headers } });
+      socket.onopen = () => send({ type: 'connection_init', payload: { headers: withClient(headers) } });
       socket.onmessage = ({ data }) => {
         const { type, payload } = parseWithAllDigits(data);
         if (type === 'connection_ack') send({ type: 'subscribe', id: '1', payload: question });

@@ -1,12 +1,12 @@
 /** The form of a kind as it was left in this tab, so that a reload and the way back keep it. Secrets are not kept.
- *  Out: `{written, name, left, filled}`: the values, the name of the resource, the paths of secrets that are not in the values, and the values with which the
- *  form was filled. Not here: the form (spec-form.jsx). */
+ *  Out: `{written, name, owner, left, filled}`: the values, the name that the user gave the resource, that of the owner with which the form was filled, the paths
+ *  of secrets that are not in the values, and what the form was filled with. Not here: the form (spec-form.jsx). */
 import { useState } from 'react';
 import { parseWithAllDigits } from './digits.js';
 import { useKept } from './session.js';
 import { withoutSecrets } from './spec-secrets.js';
 
-export const EMPTY = { written: {}, name: '', left: [], filled: null };
+export const EMPTY = { written: {}, name: '', owner: '', left: [], filled: null };
 
 /** Returns the draft, and a function that changes some of its members. */
 export function useDraft({ kind, spec: schema }) {
@@ -16,7 +16,8 @@ export function useDraft({ kind, spec: schema }) {
     const next = { ...draft, ...part };
     const { kept, left } = withoutSecrets(schema, next.written);
     setDraft(next);
-    keep(JSON.stringify({ written: kept, name: next.name, left: [...new Set([...next.left, ...left])] }));
+    const { name, owner } = next;
+    keep(JSON.stringify({ written: kept, name, owner, left: [...new Set([...next.left, ...left])] }));
   };
   return [draft, change];
 }

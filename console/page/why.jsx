@@ -4,6 +4,7 @@
 import { useRef, useState } from 'react';
 import { objectIn } from './entry.js';
 import { variablesIn } from './headers.js';
+import { Outcome } from './problem.jsx';
 import { perform } from './requests.js';
 import { PREFIX } from './session.js';
 import { useAnswer } from './use-answer.js';
@@ -25,13 +26,14 @@ export function Why({ table: { source, table, select }, role, session }) {
   const last = useRef(0);
   const object = ['table', source, table.schema, table.name].map(encodeURIComponent).join('/');
   const { answer, problem } = useAnswer(session, 'describe_object', { key: object });
-  if (!answer && !problem) return null;
+  if (!answer && !problem) return <Outcome />;
   const key = keyExample(answer?.table);
   const explain = async (event) => {
     event.preventDefault();
     last.current++;
     const turn = last.current;
     const show = (found) => turn === last.current && setResult(found);
+    show({ isReading: true });
     try {
       const columns = operation === 'select' ? (select?.masked_columns ?? []) : [];
       const args = {
@@ -65,6 +67,7 @@ export function Why({ table: { source, table, select }, role, session }) {
         <button type="submit">Explain</button>
       </form>
       <div role="status">
+        {result?.isReading && 'Reading…'}
         {result?.problem && <p className="problem">{result.problem}</p>}
         {result?.answer && <Verdict answer={result.answer} />}
       </div>
@@ -155,12 +158,14 @@ function PermissionClauses({ permission }) {
 }
 
 /** A clause with whether it holds, the value of the row, the session variables, and the clauses inside. */
-function ClauseItem({ clause: { clause, holds, value, variables = [], clauses = [] } }) {
-  const found = value === undefined ? '' : `, the row has ${JSON.stringify(value)}`;
+function ClauseItem({ clause }) {
+  const { clause: rule, holds, value, variables = [], clauses = [], has_related_row: isReached } = clause;
+  const has = value === undefined ? '' : `, the row has ${JSON.stringify(value)}`;
+  const found = isReached === false ? ', there is no related row' : has;
   const given = variables.map(({ name, value: text }) => `, ${name} is ${text ?? 'not set'}`);
   return (
     <li>
-      <code>{inWords(clause)}</code>: {HOLDS[String(holds)] ?? String(holds)}
+      <code>{inWords(rule)}</code>: {HOLDS[String(holds)] ?? String(holds)}
       {found}
       {given}
       {clauses.length > 0 && (

@@ -65,7 +65,8 @@ export const deleteScheduledEvent: Performer<'delete_scheduled_event'> = async (
 export const getScheduledEvents: Performer<'get_scheduled_events'> = async (work, args) => {
   const { type, status: statuses = [] } = args;
   const isNewestFirst = args.newest_first ?? false;
-  const wanted = { type, trigger: triggerOf(work, args), statuses, isNewestFirst };
+  const isDue = args.due_only ?? false;
+  const wanted = { type, trigger: triggerOf(work, args), statuses, isNewestFirst, isDue };
   const { rows: events, ...count } = await listScheduled(work.gateway.metadataDatabase, wanted, pageOf(args));
   return () => ({ events, ...count });
 };

@@ -162,6 +162,8 @@ test('scheduled events are listed newest first on request', async () => {
   expect((await listed(false)).toSorted()).toEqual(await listed(false));
   expect((await listed(true)).toSorted().toReversed()).toEqual(await listed(true));
   expect((await listed(true))[0]! > (await listed(false))[0]!).toBe(true);
+  const due = { type: 'cron', trigger_name: 'nightly', newest_first: true, due_only: true };
+  expect((await engine.admin('get_scheduled_events', due)).body).toEqual({ events: [] });
 });
 
 test('a log that cannot be read in ten seconds is not waited for', { timeout: 30_000 }, async () => {

@@ -236,20 +236,23 @@ export function listScheduled(
     trigger,
     statuses,
     isNewestFirst,
+    isDue,
   }: {
     readonly type: EventType;
     readonly trigger: string | null;
     readonly statuses: readonly string[];
     readonly isNewestFirst: boolean;
+    /** True for events whose time has come alone. */
+    readonly isDue: boolean;
   },
   page: ScheduledPage,
 ): Promise<Listed> {
   return listRows(database, page, {
     from: `pergola.scheduled_event where type = $1 and ($2::text is null or trigger_name = $2)
-             and (cardinality($3::text[]) = 0 or status = any($3))`,
+             and (cardinality($3::text[]) = 0 or status = any($3)) and (not $4::bool or scheduled_time <= now())`,
     fields: EVENT_FIELDS[type],
     order: isNewestFirst ? 'scheduled_time desc, id' : 'scheduled_time, id',
-    values: [type, trigger, statuses],
+    values: [type, trigger, statuses, isDue],
   });
 }
 
@@ -283,7 +286,8 @@ function listRows(
 ): Promise<Listed> {
   return boundedRead(database, async (client) => {
     const found = await client.query(
-      `select (${fields})::text as row from ${from} order by ${order} limit $4 offset $5`,
+      `select (${fields})::text as row from ${from} order by ${order}
+        limit $${values.length + 1} offset $${values.length + 2}`,
       [...values, limit ?? null, offset ?? 0],
     );
     const rows = found.rows.map(({ row }: { readonly row: string }) => parseJson(row));

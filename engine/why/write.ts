@@ -2,7 +2,7 @@
  *  In: unvalidated names and values, a table. Out: the rows and the write as a statement takes them (sql/row-truth.ts).
  *  Raises an ERRORS row for a name or value that is wrong. Pure. Not here: permissions (question.ts). */
 import type { CatalogColumn, CatalogTable } from '../catalog/types.ts';
-import { fail, withPath } from '../errors/engine-error.ts';
+import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { assignmentOf, refuseRepeated } from '../plan/assignment.ts';
 import type { Assignment } from '../plan/mutation-types.ts';
@@ -144,8 +144,13 @@ export function leavesIn(
   return new Map(entries);
 }
 
+/** Columns are those of the database, which may have other names in the API. */
 export function columnOf(table: ResolvedTable, name: string): ResolvedColumn {
-  return table.columnByName.get(name) ?? fail('columnNotExists', { name });
+  const column = table.columnByName.get(name);
+  if (column) return column;
+  const meant = [...table.columnByName.values()].find(({ graphqlName }) => graphqlName === name);
+  const advice = meant && `the field ${name} is the column ${meant.name}`;
+  throw new EngineError('columnNotExists', { name }).advised(advice);
 }
 
 export function refuse(argument: string, text: string): never {

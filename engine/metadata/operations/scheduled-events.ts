@@ -46,10 +46,11 @@ export const SCHEDULED_EVENT_OPERATIONS = {
   ),
   get_scheduled_events: row(
     'read',
-    'Returns events of cron triggers, one-off events or declared events, by time.',
+    'Returns events of cron triggers, one-off events or declared events, by time. `due_only` leaves out those whose time has not come.',
     {
       ...ofScheduledEvents,
       newest_first: flag,
+      due_only: flag,
       status: Type.Optional(Type.Array(oneOf('scheduled', 'locked', 'delivered', 'error', 'dead'))),
     },
   ),
