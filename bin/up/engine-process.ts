@@ -47,6 +47,8 @@ export async function startEngineProcess(options: {
     // Its own process group: Ctrl-C reaches us, and we stop it in order.
     detached: true,
     env: {
+      // Nobody waits a minute at a terminal for a request that a stopped database leaves open.
+      ENGINE_GRACEFUL_SHUTDOWN_TIMEOUT: '5',
       ...process.env,
       ...options.environment,
       ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl,

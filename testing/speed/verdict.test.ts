@@ -77,6 +77,14 @@ describe('the verdict', () => {
     expect(found(results({ key: result(0.8, { writes: null }) }))).toEqual([]);
   });
 
+  test('allows more bytes for a response that is sent in pieces', () => {
+    const pieces = (allocated: number) => ({ ...result(0.8, { writes: null, allocated }) });
+    const baseline = results({ key: pieces(40_000) });
+    const worse = (allocated: number) => regressionsIn(results({ key: pieces(allocated) }), baseline);
+    expect(worse(50_000)).toEqual([]);
+    expect(worse(57_000).map(({ what }) => what)).toEqual(['allocated']);
+  });
+
   test('fails bytes that requests retain, and bytes that they allocate', () => {
     expect(found(results({ key: result(0.8, { retained: 60_000 }) }))).toEqual(['key: retained']);
     expect(found(results({ key: result(0.8, { allocated: 46_500 }) }))).toEqual(['key: allocated']);
