@@ -40,7 +40,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
       { consoleSecret: CONSOLE_SECRET },
     );
     await trackTable(world.engine, 'book', { reader: ['id', 'title'] });
-    await trackTable(world.engine, 'ledger', { keeper: ['id'] });
+    await trackTable(world.engine, 'ledger', { treasurer: ['id'] });
   }, TIMEOUT_MS);
 
   afterAll(() => world?.close());
@@ -114,10 +114,10 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await execute();
     await page.until(`/The last run took [\\d.]+ ms/.test(${PANE}.innerText)`);
     // The example of the other role replaces the one before.
-    await commit(ROLE, 'keeper');
+    await commit(ROLE, 'treasurer');
     await page.until(editorHas('ledger'));
     await press(page, 'Explain the operation');
-    await page.until(`/As keeper[^]*"ledger"/.test(${PANE}.innerText)`);
+    await page.until(`/As treasurer[^]*"ledger"/.test(${PANE}.innerText)`);
     const query = 'query { book { id } }';
     await fill(page, EDITOR, query);
     await page.until(editorHas(query));
@@ -257,7 +257,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await openPane('Explain');
     await press(page, 'Explain the operation');
     await page.until(`${PANE}.innerText.includes('Plan')`);
-    await commit(ROLE, 'keeper');
+    await commit(ROLE, 'treasurer');
     await page.until(editorHas('ledger'));
   });
 
@@ -289,8 +289,8 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
       await page.until(`${ROLE}?.value === '${role}' && location.search.includes('role=${role}')`);
     };
     await goTo('data?table=book', 'reader');
-    await goTo('data?table=ledger&role=keeper', 'keeper');
-    await goTo('', 'keeper');
+    await goTo('data?table=ledger&role=treasurer', 'treasurer');
+    await goTo('', 'treasurer');
     expect(await page.evaluate(`${VARIABLES}.value`)).toBe('{"user-id":"ann"}');
     await goTo('?role=reader', 'reader');
   });
