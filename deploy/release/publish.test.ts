@@ -1,5 +1,5 @@
-/** Tests that a release is published where people look for it, by a registry of charts and one of packages on this machine, and again after a failure; and
- *  that a trial publishes nothing. `gh` is a program that writes down its arguments, because there is no forge here. */
+/** Tests that a release is built and published by the commands of docs/guides/releasing.md where people look for it, by a registry of charts and one of
+ *  packages on this machine, and again after a failure; and that a trial publishes nothing. `gh` is a program that writes down its arguments, because there is no forge here. */
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -11,12 +11,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeHelm } from '../../testing/helm.ts';
 import { startRegistry, type TestRegistry } from '../../testing/registry.ts';
-import { buildRelease } from './artifacts.ts';
+import { commandsOf } from '../e2e/guide.ts';
 import { version } from './version.ts';
 
 const NAME = version();
 const TAG = `v${NAME}`;
-const CHANGELOG = `# Changelog\n\n## ${NAME} (2026-01-31)\n\n- Now.\n`;
+const [, BUILD = '', PUBLISH = ''] = commandsOf('releasing.md', 'Make a release');
 const TIMEOUT_MS = 300_000;
 const run = promisify(execFile);
 
@@ -54,22 +54,27 @@ describeHelm('a release is published', (helm) => {
 
   beforeAll(async () => {
     [charts, packages] = await Promise.all([startRegistry(), startPackages()]);
-    const repository = `${charts.host}/team/pergola`;
-    await buildRelease(TAG, release, { changelog: CHANGELOG, helm: helm.program, repository });
     const gh = join(folder, 'gh');
     writeFileSync(gh, `#!/bin/sh\necho "$@" >> ${said}\n[ "$2" != view ]\n`);
     chmodSync(gh, 0o755);
     // As `npm login` writes it.
     const npmrc = join(folder, 'npmrc');
     writeFileSync(npmrc, `${packages.url.replace('http:', '')}:_authToken=token\n`);
-    const path = [folder, dirname(helm.program), process.env['PATH']].join(delimiter);
-    env = { ...process.env, PATH: path, npm_config_userconfig: npmrc };
+    const programs = [folder, dirname(helm.program), dirname(process.execPath), process.env['PATH']];
+    env = {
+      ...process.env,
+      PATH: programs.join(delimiter),
+      npm_config_userconfig: npmrc,
+      IMAGE_REPOSITORY: `${charts.host}/team/pergola`,
+      CHART_REPOSITORY: `${charts.host}/charts`,
+      NPM_REGISTRY: packages.url,
+    };
+    // The second argument is another folder than dist/release.
+    await run('bash', ['-c', BUILD.replace(/(?=\s+#|$)/, ` ${release}`)], { env });
   }, TIMEOUT_MS);
-  const publish = (...more: readonly string[]) => {
-    const target = ['--charts', `oci://${charts.host}/charts`, '--npm', packages.url, '--tag', TAG];
-    const args = ['deploy/release/publish.ts', release, ...target, '--plain-http', ...more];
-    return run(process.execPath, args, { env });
-  };
+  const publish = (command: string) =>
+    run('bash', ['-c', `${command.replace('dist/release', release)} --plain-http`], { env });
+  const REAL = PUBLISH.replace(' --dry-run', '');
   afterAll(async () => {
     packages?.server.close();
     await charts?.close();
@@ -77,14 +82,14 @@ describeHelm('a release is published', (helm) => {
   });
 
   test('a trial checks everything and publishes nothing', { timeout: TIMEOUT_MS }, async () => {
-    await publish('--dry-run');
+    await publish(PUBLISH);
     expect(packages.published).toEqual([]);
     expect(charts.requests).toEqual([]);
     expect(existsSync(said)).toBe(false);
   });
 
   test('package, charts and files are there', { timeout: TIMEOUT_MS }, async () => {
-    await publish();
+    await publish(REAL);
     const [sent] = packages.published;
     expect(Object.keys(sent!.versions)).toEqual([NAME]);
     const archive = readFileSync(join(release, `npm/pergola-${NAME}.tgz`));
@@ -114,12 +119,12 @@ describeHelm('a release is published', (helm) => {
   test('a second run leaves the package as it is, and replaces the rest', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    await publish();
+    await publish(REAL);
     expect(packages.published).toHaveLength(1);
   });
 
   test('files that were changed are not published', async () => {
     writeFileSync(join(release, 'notes.md'), 'other notes');
-    await expect(publish('--dry-run')).rejects.toThrow('sha256sum');
+    await expect(publish(PUBLISH)).rejects.toThrow('sha256sum');
   });
 });

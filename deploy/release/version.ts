@@ -21,8 +21,16 @@ export const VERSIONED: readonly { readonly file: string; readonly before: RegEx
   { file: 'deploy/Dockerfile', before: /\bimage\.version="/g },
   { file: 'deploy/kustomize/pergola.yaml', before: /\b(?:image: pergola:|kubernetes\.io\/version: )/g },
   { file: 'README.md', before: /\bpergola-(?=\d)/g },
-  { file: 'docs/guides/installing.md', before: /\$IMAGE:|\bpergola" --version |\bpergola-npm-(?=\d)/g },
-  { file: 'docs/guides/gitops.md', before: /\/pergola:/g },
+  {
+    file: 'docs/guides/installing.md',
+    before: /\$IMAGE:|\bpergola" --version |\bpergola-(?:npm|manifests)-(?=\d)/g,
+  },
+  { file: 'docs/guides/gitops.md', before: /\/pergola:|\bpergola-(?:manifests|schemas)-(?=\d)/g },
+  { file: 'docs/guides/first-api.md', before: /\bpergola-manifests-(?=\d)/g },
+  {
+    file: 'docs/guides/releasing.md',
+    before: /\bversion\.ts |section of `|, at `|\bv(?=\d+\.)|\bpergola-(?:[a-z]+-)*(?=\d)/g,
+  },
   { file: 'deploy/examples/review/workflow.yaml', before: /\/pergola:/g },
   { file: 'deploy/argocd/api/3-client.yaml', before: /image: pergola:/g },
 ];
