@@ -252,6 +252,39 @@ test('a rate of the folder refuses no test, and its other limits hold', { timeou
   expect([code, out]).toEqual([0, expect.stringContaining('3 tests passed.')]);
 });
 
+test('the allow list of the folder refuses no test, so that none passes by its refusal', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const resource = (kind: string, name: string, spec: string) =>
+    `apiVersion: pergola.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
+  const queries = '[{ name: a, query: "query a { maker { id } }" }]';
+  writeFileSync(
+    join(folder, 'allowed.yaml'),
+    [
+      resource('QueryCollection', 'one', `{ name: one, queries: ${queries}, allowlist: {} }`),
+      resource('QueryCollection', 'two', `{ name: two, queries: ${queries} }`),
+      resource('AllowListEntry', 'two', '{ collection: two }'),
+    ].join('---\n'),
+  );
+  writeTests(
+    ['readable', 'clerk', '{ sale { id } }', '{ error: { code: validation-failed } }'],
+    ['rows', 'clerk', '{ sale { id } }', '{ rows: [{ path: sale, count: 3 }] }'],
+  );
+  const argv = ['-f', folder, '--database-url', inject('postgresUrl')];
+  const { code, out } = await pergolaTest(argv, { ENGINE_GRAPHQL_ENABLE_ALLOWLIST: 'true' });
+  expect([code, out]).toEqual([
+    1,
+    expect.stringMatching(/FAIL +readable[\s\S]*ok +rows[\s\S]*1 of 2 tests failed/),
+  ]);
+});
+
+test('a folder without SQL is said to lack it', { timeout: TIMEOUT_MS }, async () => {
+  rmSync(join(folder, 'seed.sql'));
+  writeTests(['denied', 'visitor', '{ maker { secret } }', '{ error: {} }']);
+  const { code, err } = await onServer(['-f', folder]);
+  expect([code, err]).toEqual([2, expect.stringContaining('the folder has no SQL that creates the tables')]);
+});
+
 test('each test starts from the data of the files, whatever others have written', {
   timeout: TIMEOUT_MS,
 }, async () => {

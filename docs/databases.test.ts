@@ -111,6 +111,21 @@ test('connections say who they are', async () => {
   expect(rows).toContainEqual({ application_name: 'pergola' });
 });
 
+test('the operation of the page removes the triggers, whatever depends on the source', async () => {
+  const permission = { columns: '*', filter: {} };
+  for (const role of ['a', 'b'])
+    await admin('pg_create_select_permission', { table: 'note', role, permission });
+  await admin('add_inherited_role', { role_name: 'both', role_set: ['a', 'b'] });
+  await admin('create_query_collection', {
+    ...{ name: 'kept', definition: { queries: [{ name: 'notes', query: 'query notes { note { id } }' }] } },
+  });
+  const [, operation] = /```json\n(.+)\n```/.exec(page)!;
+  const { type, args } = JSON.parse(operation!) as { type: string; args: object };
+  await admin(type, args);
+  const triggers = (await objects()).flat().filter(({ kind, of }) => kind === 'trigger' && of === 'note');
+  expect(triggers).toEqual([]);
+});
+
 test('the SQL of the page removes all of it', async () => {
   await engine.stop();
   const [, removal] = /```sql\n(drop schema[\s\S]*?)```/.exec(page)!;

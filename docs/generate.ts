@@ -1,5 +1,5 @@
 /** Prints docs/reference from the tables, docs/SPEED.md from measured figures, the READMEs of the charts and the diagrams: one page each, and
- *  one table of the security guide. `npm run generate` writes them, generate.test.ts compares them.
+ *  one table each of the guides security and production. `npm run generate` writes them, generate.test.ts compares them.
  *  A page is a row of PAGES; kinds have one each. To add one, add a row. Not here: prose (docs/guides), CRDs (crds/generate.ts). */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,6 +14,7 @@ import { metricsPage } from './pages/metrics.ts';
 import { operationsPage } from './pages/operations.ts';
 import { optionsPage } from './pages/options.ts';
 import { securityGuide } from './pages/reach.ts';
+import { productionGuide } from './pages/sizing.ts';
 import { speedPage } from './pages/speed.ts';
 
 export type Page = {
@@ -34,6 +35,7 @@ export const PAGES: readonly Page[] = [
   { file: '../../charts/pergola-crds/README.md', content: definitionsReadme },
   { file: '../SPEED.md', content: speedPage },
   { file: '../guides/security.md', content: securityGuide },
+  { file: '../guides/production.md', content: productionGuide },
   ...Object.entries(DIAGRAMS).map(([name, drawn]) => ({
     file: `../images/${name}.svg`,
     content: () => diagram(drawn),

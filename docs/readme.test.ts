@@ -11,7 +11,7 @@ const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const FIRST_SCREEN = README.split('\n').slice(0, 30).join('\n');
 const PICTURE = join(import.meta.dirname, 'images/console.png');
 const QUERY = 'query Books { book(order_by: {title: asc}, limit: 3) { title author { name } } }';
-const EXAMPLE = `sessionStorage.getItem('pergola-example')`;
+const EXAMPLE = `localStorage.getItem('pergola-example')`;
 
 test('the first screen has a resource of the example, one command, and a picture that exists', () => {
   const [, resource = 'none'] = /```yaml\n([\s\S]*?)```/.exec(FIRST_SCREEN) ?? [];

@@ -18,8 +18,8 @@ Comments of the database are descriptions in the API. They are above the resourc
 
 ## Serve it
 
-\`pergola\` is the command of Pergola: \`bin/pergola.mjs\` in a clone of its repository, which an alias shortens:
-\`alias pergola=/path/to/pergola/bin/pergola.mjs\`.
+\`pergola\` is the command of Pergola: \`npm install --global ./pergola-VERSION.tgz\` installs it from the file of a release. In a clone of its repository it is
+\`bin/pergola.mjs\`.
 
 \`\`\`sh
 pergola up . --database-url "$DATABASE_URL"

@@ -1,6 +1,7 @@
 /** A Postgres and an engine with the resources of a folder, for the duration of the tests. In: the folder. Out: a TestBed.
  *  Not here: the databases (scratch-databases.ts), running tests (run-tests.ts). */
 import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { engineClient } from '../../operator/engine/client.ts';
 import { folderOptions } from '../../operator/folder/flags.ts';
 import type { FolderSource } from '../../operator/folder/folder-source.ts';
@@ -48,11 +49,13 @@ export async function onTestBed<T>(
       adminSecret,
       valuesKey,
       headerPrefix,
+      environment: { ENGINE_GRAPHQL_ENABLE_ALLOWLIST: 'false' },
       onStart: () => {},
     });
     stops.push(started.stop);
     const engine = { url: started.url, adminSecret, headerPrefix, client: 'pergola test' };
-    await applyAll(engine, source, databases.app);
+    const hasSql = declared.length > 0 || hasSqlFiles(folders);
+    await applyAll(engine, source, databases.app, hasSql);
     return body({ engine, databases });
   };
   try {
@@ -73,12 +76,27 @@ async function exitAfter(stops: (() => Promise<void>)[], { message }: Interrupti
   process.exit(2);
 }
 
+const NO_SQL =
+  'the folder has no SQL that creates the tables: add it, such as the output of pg_dump --schema-only --no-owner as schema.sql';
+
+function hasSqlFiles({ folder, migrations }: DatabaseFolders): boolean {
+  return [folder, migrations].some(
+    (each) =>
+      each && readdirSync(each, { recursive: true, encoding: 'utf8' }).some((file) => file.endsWith('.sql')),
+  );
+}
+
 /** Resources of these kinds need other services. When one is not Ready, only the tests that use it fail. */
 const NEEDS_SERVICES: ReadonlySet<string> = new Set(['Action', 'RemoteSchema', 'RemoteRelationship']);
 
 /** Applies the resources. Prints those that are not Ready. Raises TestRunProblem when one of the database is among them: a test that expects
  *  an error would pass without testing anything. */
-async function applyAll(engine: TestBed['engine'], source: FolderSource, databaseUrl: string): Promise<void> {
+async function applyAll(
+  engine: TestBed['engine'],
+  source: FolderSource,
+  databaseUrl: string,
+  hasSql: boolean,
+): Promise<void> {
   const ports = {
     engine: engineClient(engine),
     source: scratchSource(source, databaseUrl),
@@ -92,7 +110,8 @@ async function applyAll(engine: TestBed['engine'], source: FolderSource, databas
     process.stderr.write(`${crName(cr)} is not Ready: ${outcome.reason}: ${outcome.message}\n`);
   }
   if (failing.some(({ cr }) => !NEEDS_SERVICES.has(cr.kind))) {
-    throw new TestRunProblem('correct the resources above; no test was run');
+    const advice = hasSql ? 'correct the resources above' : NO_SQL;
+    throw new TestRunProblem(`${advice}; no test was run`);
   }
 }
 

@@ -3,16 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { REACH } from '../../operator/grants/reach.ts';
+import { between } from './between.ts';
 
 const GUIDE = join(import.meta.dirname, '../guides/security.md');
-const [BEGIN, END] = ['<!-- generated: reach -->', '<!-- end of generated -->'];
 
 /** Returns the guide with the table between its two comments. */
 export function securityGuide(): string {
-  const guide = readFileSync(GUIDE, 'utf8');
-  const [start, end] = [guide.indexOf(BEGIN), guide.indexOf(END)];
-  if (start < 0 || end < start) throw new Error('docs/guides/security.md has no place for the table');
-  return `${guide.slice(0, start + BEGIN.length)}\n\n${table()}\n\n${guide.slice(end)}`;
+  return between(readFileSync(GUIDE, 'utf8'), 'reach', table());
 }
 
 function table(): string {

@@ -6,7 +6,7 @@ import type { Database } from './pool.ts';
 
 const LIMIT_MS = 10_000;
 /** The time for the answer of a database that ends a statement at the limit. */
-const ANSWER_MS = 1_000;
+const ANSWER_MS = 3_000;
 
 /** Runs what `read` reads. Throws what Postgres raises, `57014` at the limit. Raises `timeLimitExceeded` when the database does not even say that. */
 export async function boundedRead<T>(

@@ -3,6 +3,7 @@
 
 export { EngineError, type PathStep, printPath, withPath } from '../errors/engine-error.ts';
 export { nearestNames, nearestText } from '../errors/nearest.ts';
+export { isOfAllowList } from '../errors/refusals.ts';
 export { parseJson } from '../json/parse-json.ts';
 export { isRecord, isSameJson, withNearestNumbers } from '../json/value.ts';
 export {

@@ -103,6 +103,18 @@ describe('rows', () => {
 });
 
 describe('error', () => {
+  test('is not that of a request which the allow list refuses, unless its message is named', () => {
+    const refused: TestResponse = {
+      data: null,
+      errors: [{ code: 'validation-failed', message: 'query is not allowed', path: '$' }],
+    };
+    for (const error of [{}, { code: 'validation-failed' }, { path: '$' }]) {
+      const [difference] = differencesFrom({ error }, refused);
+      expect(difference).toContain('received the error validation-failed: query is not allowed at $');
+    }
+    expect(differencesFrom({ error: { message: 'query is not allowed' } }, refused)).toEqual([]);
+  });
+
   test('names code, a part of the message and the path; without them any error fits', () => {
     expect(differencesFrom({ error: {} }, DENIED)).toEqual([]);
     const all = { code: 'validation-failed', message: "'cost'", path: '$.selectionSet.cost' };
