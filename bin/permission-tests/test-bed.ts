@@ -77,7 +77,7 @@ async function exitAfter(stops: (() => Promise<void>)[], { message }: Interrupti
 }
 
 const NO_SQL =
-  'the folder has no SQL that creates the tables: add it, such as the output of pg_dump --schema-only --no-owner as schema.sql';
+  'the folder has no SQL that creates the tables: add it, as docs/guides/testing-permissions.md says for a database that exists';
 
 function hasSqlFiles({ folder, migrations }: DatabaseFolders): boolean {
   return [folder, migrations].some(
