@@ -56,8 +56,11 @@ export async function introspected(
         const response = await post('/v1/graphql', { query: getIntrospectionQuery() });
         return response.text();
       });
-      for (const text of await Promise.all(texts))
-        outcomes.add(isWhole(text) ? 'answered' : REFUSAL.test(text) ? 'refused' : 'other');
+      for (const text of await Promise.all(texts)) {
+        const outcome = isWhole(text) ? 'answered' : REFUSAL.test(text) ? 'refused' : 'other';
+        if (outcome === 'other') console.error(`${name}: unexpected: ${text.slice(0, 200)}`);
+        outcomes.add(outcome);
+      }
     }
     const after = await post('/v1/graphql', { query: '{ t1 { id } }' });
     if ((await after.text()) !== '{"data":{"t1":[]}}') outcomes.add('ended');

@@ -152,7 +152,7 @@ test('up --init serves a database that is given', async () => {
   }
 }, 90_000);
 
-/** Where the system allows it, the repository is hidden from the commands, so that they can use nothing of it. */
+/** Hides the repository from a command by an empty file system over it, which not every system allows. */
 const HIDE = ['--mount', 'bash', '-c', `mount -t tmpfs none '${ROOT}' && exec bash -c "$1"`, 'bash'];
 const canHide = spawnSync('unshare', [...HIDE, 'true']).status === 0;
 const shell = (command: string): readonly [string, readonly string[]] =>

@@ -20,15 +20,13 @@ export type PermissionTest = {
 
 export type TestProblem = { readonly position: string; readonly message: string };
 
-/** The kinds of objects that call webhooks, whose resources are not applied. */
-const TRIGGERS: readonly string[] = ['event_trigger', 'cron_trigger', 'scheduled_event'];
+/** The kinds of objects whose resources are not applied: those that call webhooks, and the allow list. */
+const LEFT_OUT: readonly string[] = ['event_trigger', 'cron_trigger', 'scheduled_event', 'allowlist'];
 
-/** True for resources that are not applied: triggers, the allow list, and the tests themselves. */
+/** True for resources that declare nothing else, and for the tests themselves. */
 function isLeftOut({ kind }: CustomResource): boolean {
-  const row = kindOf(kind);
-  const kinds = row?.objects.map((object) => object.kind) ?? [];
-  const isAllowed = kinds.length > 0 && kinds.every((each) => each === 'allowlist');
-  return row?.purpose === 'test' || isAllowed || kinds.some((each) => TRIGGERS.includes(each));
+  const { purpose, objects = [] } = kindOf(kind) ?? {};
+  return purpose === 'test' || (objects.length > 0 && objects.every((each) => LEFT_OUT.includes(each.kind)));
 }
 
 /** Returns the tests of a snapshot in the order of their files, and the problems of those that are invalid. */

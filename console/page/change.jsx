@@ -82,8 +82,8 @@ function Resource({ row, session, known }) {
     ...left.map((path) => `${path} was left out: enter it again, or go on without`),
   ];
   // The owner is known before the engine has said again what exists.
-  const owner = existing ? existing.owner?.replace(/^.*\//, '') : draft.owner;
-  const name = draft.name || owner || nameOf(row, spec, problems);
+  const ownerName = existing ? existing.ownerName : draft.owner;
+  const name = draft.name || ownerName || nameOf(row, spec, problems);
   const text = resourceText({ kind: row.kind, name, spec });
   const enter = (next) => {
     const names = keysNamed(row, entered(row.spec, next)).join(' ');

@@ -9,11 +9,10 @@ const MOST_NAMED = 3;
 
 export function Existing({ row, draft, existing, left, onChange }) {
   const isBare = Object.keys(withoutNames(row, draft.written)).length === 0;
-  const fill = () =>
-    onChange({
-      ...{ written: existing.spec, left: existing.left, filled: existing },
-      owner: existing.owner?.replace(/^.*\//, '') ?? '',
-    });
+  const fill = () => {
+    const { spec: written, left: secrets, ownerName: owner = '' } = existing;
+    onChange({ written, left: secrets, filled: existing, owner });
+  };
   const mayFill = existing?.spec !== undefined;
   const keys = existing?.keys ?? [];
   // A form that has only names is filled by itself: nothing that was entered is lost.

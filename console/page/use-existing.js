@@ -1,6 +1,6 @@
 /** The objects that a form names, where the engine has them, and the spec that declares them.
- *  In: `describe_object` for each key and the manifest of `get_ownership`, without secrets. Out: `{names, keys, owners, owner, spec, left,
- *  notes}`, of which `owner` is the owner of the same kind and `notes` say what has no effect; `{problem}` when the engine does not say; null while there is nothing.
+ *  In: `describe_object` for each key and the manifest of `get_ownership`, without secrets. Out: `{names, keys, owners, owner, ownerName, spec,
+ *  left, notes}`, of which `owner` is the owner of the same kind, with its name, and `notes` say what has no effect; `{problem}` when the engine does not say; null while there is nothing.
  *  Not here: the keys and the spec (resource.js), filling the form (existing.jsx). */
 import { useEffect, useState } from 'react';
 import { perform } from './requests.js';
@@ -48,6 +48,7 @@ async function existingOf(session, row, keys) {
     keys: own.map(({ key }) => key),
     owners,
     owner,
+    ownerName: owner?.replace(/^.*\//, ''),
     spec: kept,
     left,
     notes: found.flatMap(({ not_enforced: notes }) => notes.map(({ name, reason }) => `${name}: ${reason}`)),

@@ -1,4 +1,4 @@
-/** What Artifact Hub shows of a chart beside its README: the kinds, the image, links, and the changes of the version. In: the repository of the image,
+/** Adds to Chart.yaml what Artifact Hub shows beside a README: the kinds, the image, links, and the changes of the version. In: the repository of the image,
  *  addresses, the notes of the version. Out: fields of Chart.yaml; the annotations that never change are in charts/pergola/Chart.yaml itself. */
 import { dump, load } from 'js-yaml';
 import { API_GROUP, API_VERSION, KINDS } from '../../operator/kinds.ts';

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Recorded } from '../../.ci/record.ts';
 import { between } from './between.ts';
+import { table } from './markdown.ts';
 
 const GUIDE = join(import.meta.dirname, '../guides/production.md');
 const FIGURES = join(import.meta.dirname, '../speed/sizing.json');
@@ -15,12 +16,14 @@ const USUAL = [256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144];
 
 export function productionGuide(): string {
   const { figures }: Recorded<Readonly<Record<string, number>>> = JSON.parse(readFileSync(FIGURES, 'utf8'));
-  const rows = Object.entries(figures).map(
-    ([tables, least]) =>
-      `| ${Number(tables).toLocaleString('en')} | ${quantity(least)} | ${quantity(advised(least))} |`,
-  );
-  const table = ['| tables, each with relationships | least | advised |', '|---|---|---|', ...rows];
-  return between(readFileSync(GUIDE, 'utf8'), 'sizing', table.map((line) => `  ${line}`).join('\n'));
+  const rows = Object.entries(figures).map(([tables, least]) => [
+    Number(tables).toLocaleString('en'),
+    quantity(least),
+    quantity(advised(least)),
+  ]);
+  const printed = table(['tables, each with relationships', 'least', 'advised'], rows);
+  // It is in an item of a list.
+  return between(readFileSync(GUIDE, 'utf8'), 'sizing', printed.replaceAll(/^/gm, '  '));
 }
 
 function advised(least: number): number {

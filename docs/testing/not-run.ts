@@ -11,7 +11,7 @@ export type NotRun = {
   | { readonly reason: (typeof REASONS)[number] }
 );
 
-/** What a block needs that tests do not have. */
+/** The reasons why no test can run a block. */
 export const REASONS = [
   'needs pods that run',
   'builds an image with Docker',

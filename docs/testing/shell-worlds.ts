@@ -18,11 +18,11 @@ const NOTES = `create table note (id int primary key, owner text, text text, bod
 const DATABASE = { 'postgres://…': '{database}' };
 const HERE = { 'http://localhost:8080': '{engine}' };
 const SECRET = { '--admin-secret …': '--admin-secret {secret}' };
-/** Without a Postgres of its own, which takes longer to start than all else. */
+/** The command `up` on the database of the test: a Postgres of its own takes longer to start than all else. */
 const UP_HERE = 'pergola up --database-url {database}';
 const SERVES = 'serves GraphQL at';
 
-/** What `pergola init` writes for a database, from which its README is. */
+/** The golden folder of `pergola init`, from which the README of a draft is. */
 const DRAFT = 'bin/init/golden/shop';
 const HASURA_OPTIONS = '--header-prefix x-hasura- --compatibility reference';
 /** A migration of Hasura's command line that its record has, and one that it does not have. */

@@ -64,7 +64,7 @@ export type Place = {
   readonly close: () => Promise<void>;
 };
 
-/** What all documents share. */
+/** Values, variables and programs that all documents share. */
 export type Surroundings = {
   /** Values of placeholders besides those of the document's own engine and databases. */
   readonly values: Readonly<Record<string, string>>;

@@ -15,9 +15,6 @@ import { ADMIN_ROLE } from '../resolve/session.ts';
 import { withoutPermission } from '../why/grants.ts';
 import type { Performer } from './request.ts';
 
-/** Numbers in names are in their order: clerk2 before clerk10. */
-const BY_NAME = new Intl.Collator('en', { numeric: true });
-
 export const getRoleAccess: Performer<'get_role_access'> = async (
   work,
   { role, type },
@@ -27,7 +24,9 @@ export const getRoleAccess: Performer<'get_role_access'> = async (
   const { model } = work.resolved;
   const inheritedRoles = work.metadata.inherited_roles ?? [];
   const parents = new Map(inheritedRoles.map(({ role_name, role_set }) => [role_name, role_set]));
-  const names = [...model.roles].filter((name) => name !== ADMIN_ROLE).toSorted(BY_NAME.compare);
+  // Numbers in names are in their order: clerk2 before clerk10.
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  const names = [...model.roles].filter((name) => name !== ADMIN_ROLE).toSorted(compare);
   const roles = [ADMIN_ROLE, ...names].map((name) => ({
     role: name,
     inherits_from: parents.get(name) ?? [],

@@ -31,7 +31,5 @@ export async function boundedRead<T>(
     return await Promise.race([reading, silence]);
   } finally {
     clearTimeout(timer);
-    // It ends with the connection, and nobody waits for it.
-    reading.catch(() => {});
   }
 }
