@@ -69,3 +69,24 @@ test('a copy has the same entries when it merges many changes', () => {
   expect(keys.map((key) => copy.get(key))).toEqual(keys.map((key) => map.get(key)));
   expect([map.get('k1'), copy.get('k1'), copy.get('k2')]).toEqual([1, -1, undefined]);
 });
+
+test('many changes become part of the map below once, whatever the number of copies', () => {
+  let copied = 0;
+  class Counted extends Map<string, number> {
+    override [Symbol.iterator](): MapIterator<[string, number]> {
+      copied++;
+      return super[Symbol.iterator]();
+    }
+  }
+  const map = new LayeredMap(new Counted([['a', 1]]));
+  for (let i = 0; i < 1000; i++) map.set(`k${i}`, i);
+  const copies = [map.copy(), map.copy(), map.copy()];
+  expect(copied).toBe(1);
+  copies[0]!.set('k1', -1);
+  expect([map, ...copies].map((one) => [one.size, one.get('k1')])).toEqual([
+    [1001, 1],
+    [1001, -1],
+    [1001, 1],
+    [1001, 1],
+  ]);
+});

@@ -15,9 +15,9 @@ export function withChanges<V>(map: ReadonlyMap<string, V>, changes: Changes<V>)
 }
 
 export class LayeredMap<V> implements ReadonlyMap<string, V> {
-  readonly #below: ReadonlyMap<string, V>;
+  #below: ReadonlyMap<string, V>;
   /** The changes. A key with undefined is removed. */
-  readonly #above: Map<string, V | undefined>;
+  #above: Map<string, V | undefined>;
 
   constructor(
     below: ReadonlyMap<string, V> = new Map(),
@@ -54,26 +54,30 @@ export class LayeredMap<V> implements ReadonlyMap<string, V> {
     else this.#above.delete(key);
   }
 
-  /** Returns a map with the same entries that changes on its own. More than some changes become part of the map below: their
-   *  number grows with the root of its size, where copying changes and copying the whole map now and then cost the same. */
+  /** Returns a map with the same entries that changes on its own. More than some changes become part of the map below, here and in the
+   *  copy: their number grows with the root of its size, where copying changes and copying the whole map now and then cost the same. */
   copy(): LayeredMap<V> {
-    const isSmall = this.#above.size <= 512 + 8 * Math.sqrt(this.#below.size);
-    if (isSmall) return new LayeredMap(this.#below, this.#above);
+    if (this.#above.size > 512 + 8 * Math.sqrt(this.#below.size)) this.#merge();
+    return new LayeredMap(this.#below, this.#above);
+  }
+
+  #merge(): void {
     const all = new Map(this.#below);
     for (const [key, value] of this.#above) {
       if (value === undefined) all.delete(key);
       else all.set(key, value);
     }
-    return new LayeredMap(all);
+    [this.#below, this.#above] = [all, new Map()];
   }
 
   *entries(): MapIterator<[string, V]> {
-    for (const [key, value] of this.#below) {
-      const current = this.#above.has(key) ? this.#above.get(key) : value;
+    const [below, above] = [this.#below, this.#above];
+    for (const [key, value] of below) {
+      const current = above.has(key) ? above.get(key) : value;
       if (current !== undefined) yield [key, current];
     }
-    for (const [key, value] of this.#above) {
-      if (value !== undefined && !this.#below.has(key)) yield [key, value];
+    for (const [key, value] of above) {
+      if (value !== undefined && !below.has(key)) yield [key, value];
     }
   }
 

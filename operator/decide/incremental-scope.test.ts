@@ -197,8 +197,8 @@ test('new resources in several passes have the same result as in one', { timeout
 
 test('a pass takes as many new resources as the passes before it have time for', () => {
   const slow = paceAfter(undefined, { count: 300, tookMs: 4700 });
-  expect(mostNewAt(undefined)).toBe(200);
-  expect(mostNewAt(slow)).toBe(100);
+  expect(mostNewAt(undefined)).toBe(50);
+  expect(mostNewAt(slow)).toBe(50);
   expect(mostNewAt(paceAfter(slow, { count: 100, tookMs: 200 }))).toBe(150);
   expect(mostNewAt(paceAfter(slow, { count: 100, tookMs: 0 }))).toBe(1000);
   // One change says nothing.

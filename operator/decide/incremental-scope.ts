@@ -78,7 +78,7 @@ export type PassInputs = {
 
 /** The most new resources of a pass. A change of another resource waits for the end of the pass before it, so there are as many as take about
  *  `PASS_MS` at the pace of an earlier pass. */
-const MOST_NEW = { least: 100, first: 200, most: 1000 };
+const MOST_NEW = { least: 50, first: 50, most: 1000 };
 const PASS_MS = 300;
 /** The most edited resources that a pass takes before the rest. */
 const MOST_EDITS = 100;

@@ -145,7 +145,8 @@ function leftAfter(
   doubt: Doubt,
 ): LeftToNext {
   if (scope.isOfEdits) return { ...before, admitsFirst: before.admitsFirst || doubt !== 'none' };
-  return { backoff: withoutApplied(backoff, settled.excluded), heldBack, admitsFirst: false };
+  const admitsFirst = !settled.fits || (before.admitsFirst && scope.isCut);
+  return { backoff: withoutApplied(backoff, settled.excluded), heldBack, admitsFirst };
 }
 
 function leftBefore(before: Omit<PreviousAttempt, 'isForEdits' | 'passState'>): LeftToNext {
@@ -170,9 +171,9 @@ async function decideFirst(
   return (known && decideIncrementally(known, observation, isForEdits)) ?? decideOnAll(observation);
 }
 
-/** True when the engine is asked which changes fit before they are written: after a refusal, also one after which edits came first, and for
- *  deletions of many tables, since some are often named by what stays. A refused write costs as much as the question, and an edit would wait
- *  for both. */
+/** True when the engine is asked which changes fit before they are written: after a refusal, after one that left something out as
+ *  long as more resources wait, and for deletions of many tables, since some are often named by what stays. A refused write costs as much as the question, and an edit would
+ *  wait for both. */
 function needsAdmission(
   { scope, decided }: DecidedIn,
   { policies }: ReconcileOptions,

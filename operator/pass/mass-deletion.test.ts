@@ -6,6 +6,7 @@ import { isWithin } from '../../testing/machine-speed.ts';
 import { cachedEngine } from '../engine/cached-engine.ts';
 import type { CustomResource } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
+import type { Report } from '../status/report.ts';
 import { OPTIONS, permission, table } from '../testing/resources.ts';
 import { inconsistent, type Judge } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
@@ -225,4 +226,31 @@ test('an edit that arrives while the engine refuses new resources comes before t
   requests.splice(0);
   await pass(second);
   expect(requests).toEqual(['admit', 'write']);
+});
+
+test('while resources arrive before those that they name, no write is sent that the engine would refuse', async () => {
+  const ports = new ScriptedPorts();
+  const engine = cachedEngine(ports.engine.port, { nowMs: () => 0, maxAgeMs: () => 1 });
+  const { source, sink, clock } = ports;
+  const all = chainOf(20);
+  let past: Report | undefined;
+  const requests = requestsOf(ports);
+  const pass = async (...resources: readonly CustomResource[]) => {
+    ports.resources = resources;
+    ports.given = { ...ports.given, hasStatuses: true };
+    requests.splice(0);
+    past = await reconcile({ engine, source, sink, clock }, { ...OPTIONS, mostNew: 4 }, past);
+    return [...requests];
+  };
+  await pass(...all.slice(0, 4));
+  ports.engine.judge = judge;
+  // The first of these names a table that is not there yet, and there are more than one pass takes.
+  const early = [...all.slice(0, 4), ...all.slice(6, 20)];
+  expect(await pass(...early)).toEqual(['write', 'admit', 'write']);
+  expect(await pass(...all.slice(0, 30))).toEqual(['admit', 'write']);
+  for (let left = 20; past?.isCut && left > 0; left--) {
+    expect(await pass(...all.slice(0, 30))).toEqual(['admit', 'write']);
+  }
+  for (const cr of all.slice(0, 30)) expect(ports.readiness(cr)).toBe('True Applied');
+  expect(await pass(...all.slice(0, 32))).toEqual(['write']);
 });

@@ -25,6 +25,8 @@ export type Settled = {
   readonly excluded: ReadonlyMap<string, ResourceOutcome>;
   /** True when some decisions wait for the next write. */
   readonly isCut: boolean;
+  /** True unless the engine was asked, and left something out. */
+  readonly fits: boolean;
   /** The inconsistent or unenforced objects of the document. */
   readonly inconsistent: readonly InconsistentObject[];
   /** The objects that left out changes would break, by the key of the change: the engine has searched for it. */
@@ -61,7 +63,8 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
   const tried = possible.slice(0, context.most ?? possible.length);
   const postponed = possible.slice(tried.length);
   for (const { key } of postponed) excluded.set(key, waitsForTurn(key));
-  const common = { excluded, isCut: postponed.length > 0, broken: NOTHING_BROKEN, heldBack: holdBack.held };
+  const isCut = postponed.length > 0;
+  const common = { excluded, isCut, fits: true, broken: NOTHING_BROKEN, heldBack: holdBack.held };
   const live = { document: context.live, inconsistent: context.inconsistent };
   if (tried.length === 0) return { ...common, ...live, applied: [] };
   const groups = holdBack.groupsIn(tried);
@@ -80,7 +83,8 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
     ...common,
     document: compose(context.live, applied),
     applied,
-    isCut: common.isCut || isUnknown || answer.notCompared.length > 0,
+    isCut: isCut || isUnknown || answer.notCompared.length > 0,
+    fits: answer.leftOut.length === 0,
     inconsistent: answer.inconsistent,
     broken: new Map(
       answer.leftOut.flatMap(({ key, because, object }) =>

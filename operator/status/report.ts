@@ -66,7 +66,8 @@ export type Report = {
   readonly backoff: RefusalBackoff;
   /** The changes that were held back, for the next pass. */
   readonly heldBack: HeldChanges;
-  /** True when the next pass requests an admission before it writes: edits came before changes that the engine has refused. */
+  /** True when the next pass requests an admission before it writes: this one had to leave something out, as while resources arrive before
+   *  those that they name, or edits came before changes that the engine has refused. */
   readonly admitsFirst: boolean;
   /** The results of PermissionTests, for the next pass. */
   readonly tests?: TestMemory | undefined;
