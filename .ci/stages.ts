@@ -80,6 +80,7 @@ const ALL: readonly Stage[] = [
   script('chinook', { ...FIRST, usualMinutes: 1, needs: 'data', args: ['--shared', SHARED] }),
   script('round-trip', { ...FIRST, usualMinutes: 1, needs: 'data', args: ['--shared', SHARED] }),
   { ...FIRST, name: 'helm-lint', usualMinutes: 1, run: helmLint },
+  script('faults', { ...FIRST, usualMinutes: 6, args: ['--seed', '1', '--runs', '200'] }),
   { name: 'unit', phase: 2, cores: 2, usualMinutes: 25, run: unit },
   ...inTurn([
     { ...ALONE, name: 'e2e-scale', usualMinutes: 8, run: () => endToEnd('e2e-scale', LONG_STORIES) },
@@ -87,7 +88,6 @@ const ALL: readonly Stage[] = [
     script('citus', { ...SAMPLE, usualMinutes: 5, needs: 'citus', args: ['--shared', SHARED] }),
     script('crash', { ...SAMPLE, usualMinutes: 2, args: ['--seed', '1', '--kills', '60'] }),
     script('migrations', { ...SAMPLE, usualMinutes: 2, args: ['--kills', '60'] }),
-    script('faults', { ...SAMPLE, usualMinutes: 2, args: ['--seed', '1', '--runs', '60'] }),
     script('fuzz', { ...SAMPLE, usualMinutes: 2, args: ['--seed', '1', '--requests', '5000'] }),
     script('noninterference', {
       ...SAMPLE,
