@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { engineClient } from '../operator/engine/client.ts';
 import { operation, perform } from '../operator/engine/request.ts';
-import { reportFailure } from '../operator/folder/flag-problem.ts';
+import { reportFailure, runCommand } from '../operator/folder/flag-problem.ts';
 import { folderOptions } from '../operator/folder/flags.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
 import { follow } from '../operator/folder/follow.ts';
@@ -37,17 +37,8 @@ import { welcome } from './up/welcome.ts';
 
 const print = (text: string) => void process.stdout.write(runnable(text));
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const options = parseUp(argv, process.env);
-    if (options === undefined) {
-      process.stdout.write(HELP);
-      return 0;
-    }
-    return await up(options);
-  } catch (error) {
-    return reportFailure('up', error);
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('up', () => parseUp(argv, process.env), up, { help: HELP });
 }
 
 /** Started in order; each says how to stop it, and they are stopped in reverse, also when a later one fails to start. */

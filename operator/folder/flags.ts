@@ -10,7 +10,7 @@ import {
   type Flag,
   type FlagTable,
   type FlagValues,
-  flagLine,
+  flagLines,
   parseFlagTable,
   textOf,
   textsOf,
@@ -162,7 +162,6 @@ export function folderOptions(
 }
 
 function help<T extends Output>({ command, summary, notes }: CommandForm<T>, flags: FlagTable): string {
-  const lines = Object.entries(flags).map(([name, flag]) => flagLine(name, flag));
   const needs = 'filename' in flags ? ' -f PATH' : '';
-  return `pergola ${command}${needs}: ${summary}\n\n${lines.join('\n')}\n\n${notes}`;
+  return `pergola ${command}${needs}: ${summary}\n\n${flagLines(flags)}\n\n${notes}`;
 }
