@@ -79,9 +79,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
 
   /** Adds a source with a namespace, other names of fields and types, and another naming convention. */
   const addShop = async () => {
-    const must = async (type: string, args: unknown) =>
-      expect([type, (await engine.admin(type, args)).status]).toEqual([type, 200]);
-    await must('pg_add_source', {
+    await engine.must('pg_add_source', {
       name: 'shop',
       configuration: { connection_info: { database_url: world.database.url } },
       customization: {
@@ -95,12 +93,12 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
       ['author', ['id', 'name']],
       ['book', ['id', 'title', 'author_id']],
     ] as const) {
-      await must('pg_track_table', on(name));
+      await engine.must('pg_track_table', on(name));
       const permission = { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } };
-      await must('pg_create_select_permission', { ...on(name), role: 'shopper', permission });
+      await engine.must('pg_create_select_permission', { ...on(name), role: 'shopper', permission });
     }
     const using = { foreign_key_constraint_on: { ...on('book'), columns: ['author_id'] } };
-    await must('pg_create_array_relationship', { ...on('author'), name: 'books', using });
+    await engine.must('pg_create_array_relationship', { ...on('author'), name: 'books', using });
   };
 
   afterAll(() => world?.close());

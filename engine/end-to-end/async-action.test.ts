@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
 
 type Told = { readonly input: { readonly n: number }; readonly session_variables: unknown };
 
@@ -162,13 +162,8 @@ test('a subscription sends the answer when it is available', async () => {
   let release = () => {};
   open = new Promise((resolve) => (release = resolve));
   const id = await begun(1);
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
+  const socket = await openSession(engine);
   onTestFinished(() => socket.socket.terminate());
-  socket.send({
-    type: 'connection_init',
-    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-  });
-  await socket.next();
   const query = `subscription { work(id: "${id}") { output { author { name } } } }`;
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
   expect(await socket.next()).toMatchObject({ payload: { data: { work: { output: null } } } });

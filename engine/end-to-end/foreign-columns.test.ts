@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
 
 let database: TestDatabase;
 let engine: TestEngine;
@@ -157,10 +157,7 @@ const OVER: Readonly<Record<string, () => Promise<unknown>>> = {
     ]),
   'a REST endpoint': async () => (await engine.fetch('/api/rest/books')).json(),
   'a WebSocket': async () => {
-    const socket = await openSocket(engine.url, 'graphql-transport-ws');
-    const headers = { 'x-engine-admin-secret': engine.adminSecret };
-    socket.send({ type: 'connection_init', payload: { headers } });
-    await socket.next();
+    const socket = await openSession(engine);
     const query = '{ book(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { id } }';
     socket.send({ type: 'subscribe', id: '1', payload: { query } });
     const answer = await socket.next();
@@ -201,10 +198,7 @@ describe('a request that only the former types explain runs again', () => {
   });
 
   test('over a subscription', async () => {
-    const socket = await openSocket(engine.url, 'graphql-transport-ws');
-    const headers = { 'x-engine-admin-secret': engine.adminSecret };
-    socket.send({ type: 'connection_init', payload: { headers } });
-    await socket.next();
+    const socket = await openSession(engine);
     const query =
       'subscription { book(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { id spoken: title } }';
     socket.send({ type: 'subscribe', id: '1', payload: { query } });

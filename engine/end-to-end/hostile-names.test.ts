@@ -343,21 +343,19 @@ test.each(NAMES)('a message of type %s over a WebSocket is refused', async (type
 });
 
 describe.each(DEFINABLE)('a table and columns called %s', (name) => {
-  const must = async (type: string, args: object) =>
-    expect(await named.admin(type, args)).toMatchObject({ status: 200 });
   const columns = DEFINABLE.join(' ');
   const values = (value: string | null) => Object.fromEntries(DEFINABLE.map((column) => [column, value]));
 
   beforeAll(async () => {
-    await must('pg_track_table', { table: name });
+    await named.must('pg_track_table', { table: name });
     const masked = { columns: ['id', name], filter: { id: { _eq: 1 } } };
-    await must('pg_create_select_permission', { table: name, role: 'one', permission: masked });
-    await must('pg_create_select_permission', {
+    await named.must('pg_create_select_permission', { table: name, role: 'one', permission: masked });
+    await named.must('pg_create_select_permission', {
       table: name,
       role: 'other',
       permission: { columns: ['id'], filter: {} },
     });
-    await must('pg_create_insert_permission', {
+    await named.must('pg_create_insert_permission', {
       table: name,
       role: 'one',
       permission: { columns: ['id'], check: {}, set: { [name]: 'preset' } },
@@ -414,11 +412,11 @@ describe.each(DEFINABLE)('a table and columns called %s', (name) => {
 
   test('can have custom names', async () => {
     const configuration = { custom_column_names: { id: 'number' } };
-    await must('pg_set_table_customization', { table: name, configuration });
+    await named.must('pg_set_table_customization', { table: name, configuration });
     expect(await named.graphql(`{ ${name} { number ${columns} } }`)).toEqual({
       data: { [name]: [{ number: 1, ...values(null) }] },
     });
-    await must('pg_set_table_customization', { table: name, configuration: {} });
+    await named.must('pg_set_table_customization', { table: name, configuration: {} });
   });
 });
 

@@ -74,9 +74,9 @@ async function build(): Promise<void> {
   const code = 'select id, owner from note where owner = {{owner}}';
   const query = 'query ($owner: String!) { note(where: {owner: {_eq: $owner}}) { id } }';
   const queries = [{ name: 'by_owner', query }];
-  await admin('pg_track_table', { table: 'note' });
-  await admin('pg_add_source', { name: 'elsewhere', configuration });
-  await admin('bulk', [
+  await engine.must('pg_track_table', { table: 'note' });
+  await engine.must('pg_add_source', { name: 'elsewhere', configuration });
+  await engine.must('bulk', [
     { type: 'pg_track_table', args: { source: 'elsewhere', table: 'label' } },
     select('user', { owner: 'X-Engine-User-Id' }),
     select('numbered', { n: { _lte: 'X-Engine-User-Id' } }),
@@ -114,11 +114,6 @@ async function build(): Promise<void> {
       },
     },
   ]);
-}
-
-async function admin(type: string, args: unknown): Promise<void> {
-  const { status, body } = await engine.admin(type, args);
-  expect(status, JSON.stringify(body)).toBe(200);
 }
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -21,21 +21,23 @@ beforeAll(async () => {
     experimentalFeatures: ['group_by'],
     liveQueriesMultiplexedRefetchInterval: 100,
   });
-  const must = async (type: string, args: object) =>
-    expect(await engine.admin(type, args)).toMatchObject({ status: 200 });
-  for (const table of ['item', 'wide']) await must('pg_track_table', { table });
-  await must('pg_create_object_relationship', {
+  for (const table of ['item', 'wide']) await engine.must('pg_track_table', { table });
+  await engine.must('pg_create_object_relationship', {
     table: 'item',
     name: 'parent',
     using: { foreign_key_constraint_on: 'up' },
   });
-  await must('pg_create_array_relationship', {
+  await engine.must('pg_create_array_relationship', {
     table: 'item',
     name: 'children',
     using: { foreign_key_constraint_on: { table: 'item', column: 'up' } },
   });
-  await must('pg_add_computed_field', { table: 'item', name: 'twice', definition: { function: 'twice' } });
-  await must('pg_create_select_permission', {
+  await engine.must('pg_add_computed_field', {
+    table: 'item',
+    name: 'twice',
+    definition: { function: 'twice' },
+  });
+  await engine.must('pg_create_select_permission', {
     table: 'item',
     role: 'user',
     permission: { columns: '*', filter: { id: { _gt: 0 } }, allow_aggregations: true },

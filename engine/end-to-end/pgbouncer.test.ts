@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../../testing/pgbouncer.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
 
 const isThere = hasPgbouncer();
 const why = isThere ? '' : ' (skipped: there is no pgbouncer on the PATH)';
@@ -114,12 +114,7 @@ describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {
   });
 
   test('a live query receives changes', async () => {
-    const socket = await openSocket(engine.url, 'graphql-transport-ws');
-    socket.send({
-      type: 'connection_init',
-      payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-    });
-    await socket.next();
+    const socket = await openSession(engine);
     socket.send({ type: 'subscribe', id: '1', payload: { query: 'subscription { note { text } }' } });
     expect(await socket.next()).toMatchObject({ payload: { data: { note: [] } } });
     await pooled.sql(`insert into note (text) values ('live')`);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { startRemote } from '../../testing/remote.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
 
 type Asked = {
   readonly headers: IncomingHttpHeaders;
@@ -74,11 +74,8 @@ beforeEach(async () => {
 const QUERY = 'subscription T($from: Int) { t: ticks(from: $from) { n at } }';
 
 async function subscribe(query = QUERY) {
-  const client = await openSocket(engine.url, 'graphql-transport-ws');
+  const client = await openSession(engine, { 'x-engine-user-id': '7' });
   onTestFinished(() => client.socket.terminate());
-  const headers = { 'x-engine-admin-secret': engine.adminSecret, 'x-engine-user-id': '7' };
-  client.send({ type: 'connection_init', payload: { headers } });
-  await client.next();
   client.send({ type: 'subscribe', id: 'a', payload: { query, variables: { from: 3 } } });
   return client;
 }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
 import type { DatabaseUrl } from '../metadata/schema/source.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
 
@@ -76,12 +76,7 @@ test('queries and subscriptions use a replica, mutations and their answers the p
   expect(await engine.graphql(QUERY)).toEqual(from('replica'));
   const written = await engine.graphql('mutation { insert_note_one(object: {}) { place } }');
   expect(written).toEqual({ data: { insert_note_one: { place: 'primary' } } });
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
-  socket.send({
-    type: 'connection_init',
-    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-  });
-  await socket.next();
+  const socket = await openSession(engine);
   socket.send({ type: 'subscribe', id: '1', payload: { query: `subscription ${QUERY}` } });
   expect((await socket.next()).payload).toEqual(from('replica'));
   socket.close();

@@ -80,7 +80,7 @@ beforeAll(async () => {
     type: `pg_create_${type}_permission`,
     args: { table, role, permission },
   });
-  await admin('bulk', [
+  await engine.must('bulk', [
     { type: 'pg_track_table', args: { table: 'author' } },
     { type: 'pg_track_table', args: { table: 'article' } },
     on('author', 'select', all),
@@ -133,10 +133,6 @@ beforeEach(async () => {
   await database.sql("truncate author cascade; insert into author values (1, 'Ada')");
 });
 
-async function admin(type: string, args: object) {
-  const answer = await engine.admin(type, args);
-  expect(answer).toMatchObject({ status: 200 });
-}
 const ask = (query: string, role = 'user', headers = {}, variables = {}) =>
   engine.graphql<Record<string, unknown>>(query, {
     role,

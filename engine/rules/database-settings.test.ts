@@ -169,18 +169,20 @@ beforeAll(async () => {
   database = await createDatabase();
   await database.sql(SCHEMA);
   const engine = await startTestEngine({ databaseUrl: database.url });
-  const must = async (type: string, args: object) =>
-    expect([type, await engine.admin(type, args)]).toMatchObject([type, { status: 200 }]);
   const column_config = { 'we ird "\\ü': { custom_name: 'we' } };
-  await must('pg_track_table', { table: 'every', configuration: { column_config } });
-  await must('pg_track_function', { function: 'find' });
-  await must('pg_add_computed_field', { table: 'every', name: 'took', definition: { function: 'took' } });
+  await engine.must('pg_track_table', { table: 'every', configuration: { column_config } });
+  await engine.must('pg_track_function', { function: 'find' });
+  await engine.must('pg_add_computed_field', {
+    table: 'every',
+    name: 'took',
+    definition: { function: 'took' },
+  });
   const fields = [
     { name: 'd', type: 'date' },
     { name: 'iv', type: 'interval', nullable: true },
   ];
-  await must('pg_track_logical_model', { name: 'day', fields });
-  await must('pg_track_native_query', {
+  await engine.must('pg_track_logical_model', { name: 'day', fields });
+  await engine.must('pg_track_native_query', {
     root_field_name: 'native',
     arguments: { day: { type: 'date' }, span: { type: 'interval' } },
     code: `select d, iv + {{span}} as iv from public.every where d = {{day}} and t like 'a%'`,

@@ -11,28 +11,23 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { runCommand } from '../../testing/output.ts';
+import { testWorld } from '../../testing/world.ts';
 import { run as apply } from './apply.ts';
 import { run as plan } from './plan.ts';
 import { run as watch } from './watch.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 let folder: string;
 
+afterAll(() => rm(folder, { recursive: true }));
+
+const { database, engine } = testWorld(() => 'create table note (id int primary key, owner text, text text)');
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql('create table note (id int primary key, owner text, text text)');
-  engine = await startTestEngine({ databaseUrl: database.url });
   folder = await mkdtemp(join(tmpdir(), 'pergola-plan-'));
   await mkdir(join(folder, 'all'));
   await write('all/note.yaml', TABLE);
   await write('all/reader.yaml', reader(OWN));
   expect((await say(apply, '-f', at('all'))).code).toBe(0);
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-  await rm(folder, { recursive: true });
 });
 
 const at = (name: string) => join(folder, name);
