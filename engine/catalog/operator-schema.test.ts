@@ -2,8 +2,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { operatorSchema } from './comparison.ts';
 import { introspect } from './introspect.ts';
+import { operatorSchema } from './operators.ts';
 import { arrayOf, builtinType, type PgType } from './types.ts';
 
 let database: TestDatabase;
