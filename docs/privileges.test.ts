@@ -1,19 +1,19 @@
 /** docs/guides/databases.md, "Privileges": with the privileges of a row the work succeeds, and without one of them the database refuses it. In: databases of
  *  a user of their own, who owns nothing in them. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../testing/database.ts';
+import type { TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
+import { testDatabase } from '../testing/world.ts';
 
 const DENIED = expect.stringContaining('permission denied');
 
-let source: TestDatabase;
-let metadata: TestDatabase;
+const source = testDatabase();
+const metadata = testDatabase();
 const engines: TestEngine[] = [];
 const users: string[] = [];
 let engine: TestEngine;
 
 beforeAll(async () => {
-  [source, metadata] = await Promise.all([createDatabase(), createDatabase()]);
   await source.sql(`
     create schema shop;
     create table shop.note (id int primary key, text text);
@@ -32,7 +32,6 @@ afterAll(async () => {
     for (const database of [source, metadata]) await database.sql(`drop owned by ${user} cascade`);
     await source.sql(`drop role ${user}`);
   }
-  await Promise.all([source, metadata].map((database) => database.drop()));
 });
 
 /** Creates a user without privileges, and returns the URL of the database with it. */

@@ -1,4 +1,4 @@
-/** A database and an engine over it for all tests of a file: created before its first test, closed after its last.
+/** A database, and an engine over it, for all tests of a file: created before its first test, closed after its last.
  *  In: what the database has before the engine starts, and options of the engine. Out: both; their members exist from the next hook on.
  *  Hooks that the file adds before this one end after it. Not here: the database (database.ts), the engine (engine.ts). */
 import { afterAll, beforeAll } from 'vitest';
@@ -12,19 +12,25 @@ export function testWorld(
   prepare: string | ((database: TestDatabase) => unknown) = '',
   optionsOf: (database: TestDatabase) => Omit<TestEngineOptions, 'databaseUrl'> = () => ({}),
 ): TestWorld {
-  const world: { database?: TestDatabase; engine?: TestEngine } = {};
+  const database = testDatabase();
+  let engine: TestEngine | undefined;
   beforeAll(async () => {
-    const database = await createDatabase();
-    world.database = database;
     const sql = typeof prepare === 'string' ? prepare : await prepare(database);
     if (typeof sql === 'string') await database.sql(sql);
-    world.engine = await startTestEngine({ databaseUrl: database.url, ...optionsOf(database) });
+    engine = await startTestEngine({ databaseUrl: database.url, ...optionsOf(database) });
   }, 180_000);
-  afterAll(async () => {
-    await world.engine?.close();
-    await world.database?.drop();
+  afterAll(() => engine?.close());
+  return { database, engine: later(() => engine) };
+}
+
+/** Creates an empty database before the next hook, and drops it after the last test. */
+export function testDatabase(): TestDatabase {
+  let database: TestDatabase | undefined;
+  beforeAll(async () => {
+    database = await createDatabase();
   });
-  return { database: later(() => world.database), engine: later(() => world.engine) };
+  afterAll(() => database?.drop());
+  return later(() => database);
 }
 
 /** Returns an object with the members of another one that does not exist yet. */

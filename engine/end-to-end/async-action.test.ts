@@ -5,13 +5,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSession } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 type Told = { readonly input: { readonly n: number }; readonly session_variables: unknown };
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 const told: Told[] = [];
 const headers: (string | string[] | undefined)[] = [];
@@ -39,7 +39,6 @@ const start = () =>
 let hook: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`create table author (id int primary key, name text);
     insert into author values (1, 'Ada'), (2, 'Bob')`);
   await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
@@ -65,7 +64,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   webhook.close();
-  await database?.drop();
 });
 beforeEach(() => {
   told.length = 0;

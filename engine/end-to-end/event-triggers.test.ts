@@ -1,9 +1,9 @@
 /** Tests event triggers of whole engines: changed rows are delivered to webhooks with the session that changed them,
  *  retried until they succeed, and delivered once. */
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { TestWebhook } from '../../testing/webhook.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 type Delivery = {
   readonly id: string;
@@ -13,7 +13,7 @@ type Delivery = {
   readonly delivery_info: unknown;
 };
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let webhook: TestWebhook<Delivery>;
 
@@ -36,13 +36,11 @@ const waiting = async () => {
 };
 
 beforeAll(async () => {
-  database = await createDatabase();
   webhook = await TestWebhook.start();
   engine = await start();
 });
 afterAll(async () => {
   await engine.close();
-  await database.drop();
   webhook.close();
 });
 beforeEach(async () => {

@@ -2,11 +2,11 @@
  *  receive the row as it is now, wherever they are called, and a request that only the former columns explain runs again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSession } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 const must = async (type: string, args: object) => {
@@ -15,7 +15,6 @@ const must = async (type: string, args: object) => {
 };
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table writer (id int primary key, name text);
     create type mood as enum ('red', 'blue');
@@ -54,10 +53,7 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 /** Computed fields at every position of a request. */
 const REQUESTS: readonly (readonly [position: string, query: string, path?: string])[] = [

@@ -3,11 +3,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 /** Requests to the webhook that were aborted before it answered; it never answers. */
 let aborted: string[] = [];
@@ -29,7 +29,6 @@ const poll = <T>(body: () => T) => expect.poll(body, { timeout: 10_000, interval
 const items = () => database.sql('select id from item order by id');
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table item (id int primary key);
     insert into item values (1);
@@ -76,7 +75,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await engine.close();
-  await database.drop();
   webhook.close();
 });
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 /** Tests names that every JavaScript object has, such as `constructor`. As names from clients they are unknown; as
  *  names of tables, columns, variables and endpoints they work like any other. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const NAMES = [
   'constructor',
@@ -18,11 +18,11 @@ const NAMES = [
 /** The names that a GraphQL schema may define: names that start with two underscores are reserved. */
 const DEFINABLE = NAMES.filter((name) => !name.startsWith('__'));
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 /** An engine with tables and columns of these names. */
 let named: TestEngine;
-let namedDatabase: TestDatabase;
+const namedDatabase = testDatabase();
 
 const send = async (
   at: TestEngine,
@@ -42,7 +42,6 @@ const graphql = (query: string, more: object = {}) =>
   send(engine, '/v1/graphql', JSON.stringify({ query, ...more }));
 
 beforeAll(async () => {
-  [database, namedDatabase] = await Promise.all([createDatabase(), createDatabase()]);
   await database.sql(`create table item (id int primary key, name text, data jsonb, parent int references item);
     insert into item values (1, 'a', '{}', null)`);
   const columns = NAMES.map((name) => `"${name}" text`).join(', ');
@@ -74,10 +73,7 @@ beforeAll(async () => {
   const definition = { query: { collection_name: 'stored', query_name: 'item' } };
   await made('create_rest_endpoint', { name: 'item', url: 'item', methods: ['GET', 'POST'], definition });
 });
-afterAll(async () => {
-  await Promise.all([engine?.close(), named?.close()]);
-  await Promise.all([database?.drop(), namedDatabase?.drop()]);
-});
+afterAll(() => Promise.all([engine?.close(), named?.close()]));
 
 type Ask = (name: string) => Promise<{ readonly status: number; readonly text: string }>;
 /** JSON text, because `{__proto__: 1}` in JavaScript creates no such key. */

@@ -5,8 +5,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { jwtSecret } from '../config/jwt-secret.ts';
 import type { Log } from '../observe/sinks.ts';
 import { Choices } from '../oracle/testing/choices.ts';
@@ -19,8 +19,8 @@ const TEXTS = [...new Set(Array.from({ length: 99 }, (_, i) => hostileText(new C
 /** The texts that Postgres can store, also in JSON. */
 const STORED = TEXTS.filter((text) => !text.includes('\0') && text.isWellFormed());
 
-let database: TestDatabase;
-let elsewhere: TestDatabase;
+const database = testDatabase();
+const elsewhere = testDatabase();
 let engine: TestEngine;
 let hooked: TestEngine;
 let webhook: Server;
@@ -36,7 +36,6 @@ const log: Log = {
 };
 
 beforeAll(async () => {
-  [database, elsewhere] = await Promise.all([createDatabase(), createDatabase()]);
   await database.sql(`create table note (id int primary key, owner text unique, n int);
     create function mine(session json) returns setof note language sql stable
       as $$ select * from note where owner = session ->> 'x-engine-user-id' $$;`);
@@ -59,8 +58,6 @@ afterAll(async () => {
   await engine?.close();
   await hooked?.close();
   webhook?.close();
-  await database?.drop();
-  await elsewhere?.drop();
 });
 
 async function build(): Promise<void> {

@@ -1,15 +1,14 @@
 /** Tests requests at the limits of Postgres (1,664 columns of a result, 100 arguments, 65,535 parameters, depth) and
  *  of the engine: each is answered, or refused with the limit it exceeds. None fails unexpectedly. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 const WIDE = 1500;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table item (id int primary key, name text, data jsonb, up int references item);
     insert into item select i, 'n' || i, '{"a": 1}', 1 from generate_series(1, 3) i;
@@ -43,10 +42,7 @@ beforeAll(async () => {
     permission: { columns: '*', filter: { id: { _gt: 0 } }, allow_aggregations: true },
   });
 });
-afterAll(async () => {
-  await engine.close();
-  await database.drop();
-});
+afterAll(() => engine.close());
 
 const times = (count: number, of: (i: number) => string, between = ' ') =>
   Array.from({ length: count }, (_, i) => of(i)).join(between);

@@ -4,18 +4,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { createDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { writeDirectory } from '../store/directory.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let remote: RemoteService;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table org (id int primary key, slug text);
     create table doc (id int primary key, slug text, tags text[], data jsonb, org_id int references org);
@@ -34,7 +34,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await remote?.close();
-  await database?.drop();
 });
 beforeEach(async () => {
   for (const kind of ['select', 'insert', 'update', 'delete']) {

@@ -1,16 +1,16 @@
 /** Tests a source behind pgbouncer in transaction mode, with prepared statements off: everything works as without it,
  *  and no request leaves state in a connection for the next. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../../testing/pgbouncer.ts';
 import { openSession } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const isThere = hasPgbouncer();
 const why = isThere ? '' : ' (skipped: there is no pgbouncer on the PATH)';
 
-let database: TestDatabase;
-let pooled: TestDatabase;
+const database = testDatabase();
+const pooled = testDatabase();
 let bouncer: Pgbouncer;
 let engine: TestEngine;
 
@@ -22,7 +22,6 @@ const must = async (type: string, args: object) => {
 
 beforeAll(async () => {
   if (!isThere) return;
-  [database, pooled] = await Promise.all([createDatabase(), createDatabase()]);
   await pooled.sql(`
     create table note (id serial primary key, text text not null default 'a', writer text);
     create function who() returns trigger language plpgsql as $$
@@ -48,7 +47,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await bouncer?.close();
-  await Promise.all([database?.drop(), pooled?.drop()]);
 });
 
 describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {

@@ -4,19 +4,18 @@ import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSession, openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { SHARED_MEMORY } from '../limits/memory-budget.ts';
 
 const MOST = 64 * 1024;
 const TOO_LARGE = { code: 'response-limit-exceeded', message: `the response is larger than ${MOST} bytes` };
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table size (bytes int primary key);
     create view text as select bytes, repeat('x', bytes) as body from size;
@@ -62,10 +61,7 @@ afterEach(async () => {
   await engine.must('remove_api_limits', {});
   await vi.waitFor(() => expect(SHARED_MEMORY.held).toBe(0), { timeout: 5000 });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 const TEXT = (bytes: number) => `{ text(where: {bytes: {_eq: ${bytes}}}) { body } }`;
 const ALL = (bytes: number) => `{ a: text(where: {bytes: {_eq: ${bytes}}}) { body } b: __typename }`;

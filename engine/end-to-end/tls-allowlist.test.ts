@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { buildSchema, graphql } from 'graphql';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { jwtSecret } from '../config/jwt-secret.ts';
 import type { Observation } from '../observe/observation.ts';
 import { startTlsServer } from '../outgoing/testing/tls-server.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let service: Awaited<ReturnType<typeof startTlsServer>>;
 let keys: Awaited<ReturnType<typeof generateKeyPair>>;
@@ -51,7 +51,6 @@ beforeAll(async () => {
     const body = await textOf(request);
     response.end(JSON.stringify(await ANSWERS[request.url!]!(body)));
   });
-  database = await createDatabase();
   await database.sql('create table book (id serial primary key, title text)');
   engine = await start({ authHook: `${service.url}/auth` });
   await engine.must('pg_track_table', { table: 'book' });
@@ -75,7 +74,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   service?.close();
-  await database?.drop();
 });
 
 const INSERT = 'mutation { insert_book(objects: {title: "a"}) { affected_rows } }';

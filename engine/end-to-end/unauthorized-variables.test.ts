@@ -3,11 +3,11 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let believing: TestEngine;
 let webhook: Server;
@@ -17,7 +17,6 @@ const CLAIM = { 'x-engine-user-id': '7', 'x-engine-role': 'anonymous' };
 const QUERY = '{ note { body } }';
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(
     "create table note (id int primary key, owner int, body text); insert into note values (1, 7, 'mine')",
   );
@@ -54,7 +53,6 @@ afterAll(async () => {
   await believing?.close();
   await engine?.close();
   webhook?.close();
-  await database?.drop();
 });
 
 async function post(at: TestEngine, path: string, body: unknown): Promise<string> {

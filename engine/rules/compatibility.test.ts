@@ -3,15 +3,15 @@
  *  Rule: docs/reference/options.md, "Differences from Hasura". */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { DIFFERENCES, remedyOf } from '../config/compatibility.ts';
 import { loadOptions } from '../config/load-options.ts';
 import type { OptionFlag, Options } from '../config/options.ts';
 import { startEngine } from '../main.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let remote: RemoteService;
 let safe: TestEngine;
 let reference: TestEngine;
@@ -32,7 +32,6 @@ const withSwitch = (options: Partial<Options> = {}): Partial<TestEngineOptions> 
 };
 
 beforeAll(async () => {
-  database = await createDatabase();
   remote = await startRemote('type Query { hidden: String }', { 'Query.hidden': () => 'hidden' });
   await database.sql(`create table note (id int primary key, owner text not null, body text not null);
     insert into note values (1, 'ann', 'a'), (2, 'bob', repeat('b', 3000000));
@@ -55,10 +54,7 @@ beforeAll(async () => {
   for (const [type, args] of operations) expect(await safe.admin(type, args)).toMatchObject({ status: 200 });
   reference = await start(withSwitch());
 });
-afterAll(async () => {
-  await Promise.all([safe?.close(), reference?.close(), remote?.close()]);
-  await database?.drop();
-});
+afterAll(() => Promise.all([safe?.close(), reference?.close(), remote?.close()]));
 
 const remedy = (option: OptionFlag) => remedyOf(DIFFERENCES.find((row) => row.option === option)!);
 const post = async (engine: TestEngine, body: string, headers: Readonly<Record<string, string>> = {}) => {

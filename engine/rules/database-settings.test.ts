@@ -1,9 +1,9 @@
 /** Settings of a database change how Postgres reads or prints values. The same requests have the same answers under each of them, except that a
  *  value which JSON has as text of Postgres is in the style that the database chooses; Postgres reads that text back as the same value.
  *  Rule: docs/reference/behaviour/queries.md, "Settings of the database". Null elements: null-elements.test.ts. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { isRecord } from '../json/value.ts';
 
 /** A setting, a value of it, and the fields whose text is in the style that it chooses. All others are equal. */
@@ -162,11 +162,10 @@ async function answers(url: string, readBack: readonly string[] = []): Promise<u
   }
 }
 
-let database: TestDatabase;
+const database = testDatabase();
 let plain: unknown[];
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(SCHEMA);
   const engine = await startTestEngine({ databaseUrl: database.url });
   const column_config = { 'we ird "\\ü': { custom_name: 'we' } };
@@ -191,7 +190,6 @@ beforeAll(async () => {
   await engine.close();
   plain = await answers(database.url);
 });
-afterAll(() => database?.drop());
 
 test('the requests succeed', () => {
   for (const answer of plain.slice(0, -1))

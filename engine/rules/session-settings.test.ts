@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type CuttingProxy, openProxy } from '../wire/testing/proxy.ts';
 
 /** A way in which a write to `t_NAME` runs code: SQL that creates it, and when it runs. */
@@ -79,12 +80,11 @@ const CASES: readonly Case[] = [
   },
 ];
 
-let database: TestDatabase;
+const database = testDatabase();
 let proxy: CuttingProxy;
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`create table seen (id serial, by text, hasura text);
     create table logged_by_rule (t text);
     create function note_session(t text) returns text language plpgsql as $$
@@ -135,7 +135,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await proxy?.close();
-  await database?.drop();
 });
 
 /** The writes of one table, in order. Each changes a row, and the last ones delete it. */

@@ -7,14 +7,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jwtSecret } from '../../engine/config/jwt-secret.ts';
-import { createDatabase, type TestDatabase } from '../database.ts';
 import { startTestEngine, type TestEngine } from '../engine.ts';
+import { testDatabase } from '../world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(
     `create type kind as enum ('novel', 'essay');
      create table author (id int primary key, name text not null);
@@ -36,10 +35,7 @@ beforeAll(async () => {
   await engine.must('pg_create_array_relationship', { table: 'author', name: 'books', using });
 });
 
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 const FOLDER = import.meta.dirname;
 

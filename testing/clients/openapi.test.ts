@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../database.ts';
 import { startTestEngine, type TestEngine } from '../engine.ts';
+import { testDatabase } from '../world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 const QUERIES = {
@@ -29,7 +29,6 @@ const ENDPOINTS = [
 ] as const;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(
     `create table author (id int primary key, name text not null);
      create table book (id serial primary key, key uuid not null, title text not null, price numeric, kind text,
@@ -58,10 +57,7 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 async function report(): Promise<Record<string, { valid: string[]; problems: string[] }>> {
   const env = { ...process.env, ENGINE_URL: engine.url, ENGINE_SECRET: engine.adminSecret };
