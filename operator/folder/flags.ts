@@ -139,16 +139,12 @@ function commandOf<T extends Output>({ outputs }: CommandForm<T>, values: FlagVa
 
 const PROGRESS_DEADLINE_SECONDS = 300;
 
+type GivenOption = 'manager' | 'headerPrefix' | 'keepsAbandoned' | 'confirmPrune' | 'confirmChange';
+
 /** Returns the options of a pass over a folder, from its Engine document and the flags. */
 export function folderOptions(
   source: FolderSource,
-  given: {
-    manager?: string | undefined;
-    headerPrefix?: string | undefined;
-    keepsAbandoned?: boolean | undefined;
-    confirmPrune?: string | undefined;
-    confirmChange?: string | undefined;
-  } = {},
+  given: { readonly [Name in GivenOption]?: ReconcileOptions[Name] | undefined } = {},
 ): ReconcileOptions {
   return {
     manager: given.manager ?? 'folder',
