@@ -19,8 +19,6 @@ type Usage = {
 
 let replica: TestEngine;
 
-afterAll(() => replica?.close());
-
 const { database, engine } = testWorld(
   `create table author (id int primary key, name text, born int);
    create table status (value text primary key, comment text);
@@ -28,6 +26,7 @@ const { database, engine } = testWorld(
    create table book (id int primary key, title text, author_id int references author, status text references status)`,
   () => ({ enabledApis: ['metadata', 'graphql', 'metrics'] }),
 );
+afterAll(() => replica?.close());
 
 beforeAll(async () => {
   replica = await startTestEngine({ databaseUrl: database.url });

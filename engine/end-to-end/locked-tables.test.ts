@@ -9,11 +9,10 @@ const MOST_WAIT_MS = 2000;
 const SLACK_MS = 2000;
 
 let other: pg.Client;
-afterAll(() => other.end());
-
 const { database, engine } = testWorld(
-  () => 'create table note (id serial primary key); create table free (id serial primary key)',
+  'create table note (id serial primary key); create table free (id serial primary key)',
 );
+afterAll(() => other.end());
 
 beforeAll(async () => {
   other = new pg.Client(database.url);

@@ -20,7 +20,7 @@ let folder: string;
 
 afterAll(() => rm(folder, { recursive: true }));
 
-const { database, engine } = testWorld(() => 'create table note (id int primary key, owner text, text text)');
+const { database, engine } = testWorld('create table note (id int primary key, owner text, text text)');
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pergola-plan-'));

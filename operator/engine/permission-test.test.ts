@@ -4,7 +4,7 @@ import { replaceMetadata } from '../../testing/engine.ts';
 import { testWorld } from '../../testing/world.ts';
 import { sendTest } from './permission-test.ts';
 
-const { engine } = testWorld(() => 'create table note (id int primary key)');
+const { engine } = testWorld('create table note (id int primary key)');
 
 beforeAll(async () => {
   const select_permissions = [{ role: 'reader', permission: { columns: ['id'], filter: {} } }];
