@@ -15,15 +15,14 @@ import { systemClock } from '../operator/pass/clock.ts';
 import type { Report } from '../operator/status/report.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { writeForConsole } from './up/console-files.ts';
-import { databaseWaitOutput } from './up/database-wait.ts';
 import { ensureDatabases, recreateApp } from './up/databases.ts';
-import { deliveryOutput, logFile } from './up/engine-log.ts';
+import { databaseWaitOutput, deliveryOutput, logFile } from './up/engine-log.ts';
 import { choosePort, type EngineProcess, startEngineProcess } from './up/engine-process.ts';
 import { watchEnter } from './up/enter-key.ts';
-import { watchLaunchers } from './up/launcher.ts';
 import { watchNewTables } from './up/new-tables.ts';
 import { folderToServe } from './up/offer-init.ts';
 import { HELP, parseUp, type UpOptions } from './up/options.ts';
+import { watchLaunchers } from './up/processes.ts';
 import { type SeedDatabase, type SeedLoop, seedHint, seedLoop } from './up/seed-loop.ts';
 import {
   adminSecretIn,
