@@ -34,6 +34,11 @@ export function testDatabase(): TestDatabase {
 }
 
 /** Returns an object with the members of another one that does not exist yet. */
-function later<T extends object>(find: () => T | undefined): T {
-  return new Proxy({} as T, { get: (_, name) => Reflect.get(find()!, name) });
+export function later<T extends object>(find: () => T | undefined): T {
+  const get = (_: T, name: string | symbol) => {
+    const found = find()!;
+    const member = Reflect.get(found, name);
+    return typeof member === 'function' ? member.bind(found) : member;
+  };
+  return new Proxy({} as T, { get });
 }
