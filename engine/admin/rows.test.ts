@@ -87,7 +87,7 @@ const { database, engine } = testWorld(SCHEMA, (database) => ({
 }));
 
 beforeAll(async () => {
-  expect((await engine.admin('replace_metadata', METADATA)).status).toBe(200);
+  await engine.must('replace_metadata', METADATA);
 });
 beforeEach(async () => {
   await database.sql(ROWS);

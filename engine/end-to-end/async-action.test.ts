@@ -58,7 +58,7 @@ beforeAll(async () => {
     handler: '{{HOOK}}',
     forward_client_headers: true,
   };
-  expect(await engine.admin('create_action', { name: 'work', definition })).toMatchObject({ status: 200 });
+  await engine.must('create_action', { name: 'work', definition });
   await engine.admin('create_action_permission', { action: 'work', role: 'user' });
 });
 afterAll(async () => {
@@ -113,7 +113,7 @@ test('numbers of the input keep all of their digits', async () => {
     output_type: 'Done',
     handler: '{{HOOK}}',
   };
-  expect(await engine.admin('create_action', { name: 'large', definition })).toMatchObject({ status: 200 });
+  await engine.must('create_action', { name: 'large', definition });
   texts.length = 0;
   await engine.graphql('mutation { large(n: 9007199254740993) }');
   await expect.poll(() => texts.join()).toContain('"n":9007199254740993');

@@ -61,9 +61,7 @@ beforeAll(async () => {
 });
 
 async function usage(args: object = {}, of = engine): Promise<Usage> {
-  const { status, body } = await of.admin<Usage>('get_field_usage', { limit: 1000, ...args });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body;
+  return of.must<Usage>('get_field_usage', { limit: 1000, ...args });
 }
 
 /** Returns the coordinates that the operation of one client used, and how often. */

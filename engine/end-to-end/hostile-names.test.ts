@@ -53,8 +53,7 @@ beforeAll(async () => {
   );
   engine = await startTestEngine({ databaseUrl: database.url });
   named = await startTestEngine({ databaseUrl: namedDatabase.url });
-  const made = async (type: string, args: object) =>
-    expect(await engine.admin(type, args)).toMatchObject({ status: 200 });
+  const made = (type: string, args: object) => engine.must(type, args);
   await made('pg_track_table', { table: 'item' });
   await made('pg_create_object_relationship', {
     table: 'item',

@@ -88,7 +88,7 @@ test.each(POSITIONS.filter(([name]) => !/JSON value|list of/.test(name)))(
       const drop = await engine.admin(`pg_drop_${kind}_permission`, { table: 'doc', role: 'user' });
       expect([200, 400]).toContain(drop.status);
       const args = { table: 'doc', role: 'user', permission };
-      expect(await engine.admin(`pg_create_${kind}_permission`, args)).toMatchObject({ status: 200 });
+      await engine.must(`pg_create_${kind}_permission`, args);
     }
   },
 );
@@ -97,7 +97,7 @@ test('a literal is the text itself, or a whole JSON value or list', async () => 
   const ids = async (filter: object) => {
     await engine.admin('pg_drop_select_permission', { table: 'doc', role: 'user' });
     const args = { table: 'doc', role: 'user', permission: { columns: ['id'], filter } };
-    expect(await engine.admin('pg_create_select_permission', args)).toMatchObject({ status: 200 });
+    await engine.must('pg_create_select_permission', args);
     const { data } = await engine.graphql<{ doc: { id: number }[] }>('{ doc(order_by: {id: asc}) { id } }', {
       role: 'user',
       headers: { 'x-engine-slug': 'a' },

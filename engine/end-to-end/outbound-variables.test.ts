@@ -227,7 +227,7 @@ test('a one-off event is not sent if a source has started to use its variable', 
   });
   expect(created.status).toBe(200);
   const configuration = { connection_info: { database_url: { from_env: 'LATER' } } };
-  expect((await engine.admin('pg_add_source', { name: 'late', configuration })).status).toBe(200);
+  await engine.must('pg_add_source', { name: 'late', configuration });
   await vi.waitFor(
     async () => {
       const { body } = await engine.admin('get_scheduled_event_invocations', { type: 'one_off' });

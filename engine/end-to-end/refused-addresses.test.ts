@@ -31,7 +31,7 @@ const { database, engine } = testWorld(
 );
 
 beforeAll(async () => {
-  expect((await engine.admin('pg_track_table', { table: 'note' })).status).toBe(200);
+  await engine.must('pg_track_table', { table: 'note' });
 });
 beforeEach(() => {
   connections = 0;

@@ -75,7 +75,7 @@ test.each(['WebSockets', 'server-sent events'])('subscriptions over %s', async (
     const { child, url: alone } = await startPeer('--no-sockets');
     onTestFinished(() => void child.kill());
     const definition = { url: alone, customization: { root_fields_namespace: 'away' } };
-    expect((await engine.admin('add_remote_schema', { name: 'away', definition })).status).toBe(200);
+    await engine.must('add_remote_schema', { name: 'away', definition });
   }
   const [before, after] = way === 'WebSockets' ? ['', ''] : ['away { ', ' }'];
   const socket = await openSession(engine);

@@ -25,7 +25,7 @@ beforeAll(async () => {
     maxSubscriptionsPerRole: 8,
   });
   for (const table of ['note', 'big', 'middling']) {
-    expect((await engine.admin('pg_track_table', { table })).status).toBe(200);
+    await engine.must('pg_track_table', { table });
     for (const role of ['user', 'anonymous']) {
       const permission = { columns: '*', filter: {}, allow_aggregations: true };
       await engine.admin('pg_create_select_permission', { table, role, permission });
