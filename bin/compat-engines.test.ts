@@ -365,7 +365,7 @@ test('a directory beside an engine that has it: what has no effect is said by th
     metrics_config: { analyze_query_variables: true },
   };
   const stored = { metadata, allow_inconsistent_metadata: true };
-  expect((await to.admin('replace_metadata', stored, { version: 2 })).status).toBe(200);
+  await to.must('replace_metadata', stored, { version: 2 });
   const exported = file.replace('.yaml', '.metadata.json');
   writeFileSync(exported, JSON.stringify(metadata));
   const { code, out } = await runCommand(run, [

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { DIFFERENCES, remedyOf } from '../engine/config/compatibility.ts';
 import { engineClient } from '../operator/engine/client.ts';
-import { reportFailure } from '../operator/folder/flag-problem.ts';
+import { runCommand } from '../operator/folder/flag-problem.ts';
 import { printData } from '../operator/folder/output.ts';
 import { besideEngine } from './compat/beside-engine.ts';
 import { documentOfEngine, documentOfFile, documentOfFolder, type GivenDocument } from './compat/document.ts';
@@ -17,20 +17,17 @@ import { replay } from './compat/replay.ts';
 import { type CompatReport, EXIT, exitCodeOf, objectReports } from './compat/report.ts';
 import { compareSchemas } from './compat/schemas.ts';
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const flags = parseCompatFlags(argv);
-    if (!flags) {
-      process.stdout.write(COMPAT_HELP);
-      return 0;
-    }
-    const report = await compare(flags);
-    process.stdout.write(flags.output === 'text' ? printCompat(report) : printData(report, flags.output));
-    return exitCodeOf(report);
-  } catch (error) {
-    reportFailure('compat', error);
-    return EXIT.unknown;
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('compat', () => parseCompatFlags(argv), compat, {
+    help: COMPAT_HELP,
+    errorCode: EXIT.unknown,
+  });
+}
+
+async function compat(flags: CompatFlags): Promise<number> {
+  const report = await compare(flags);
+  process.stdout.write(flags.output === 'text' ? printCompat(report) : printData(report, flags.output));
+  return exitCodeOf(report);
 }
 
 async function compare(flags: CompatFlags): Promise<CompatReport> {

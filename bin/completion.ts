@@ -1,6 +1,6 @@
 /** `pergola completion SHELL`: prints a script that completes commands and flags in bash, zsh or fish.
  *  Exit codes: 0 printed, 2 wrong usage. Not here: the scripts (completion/shells.ts), reading the flags (completion/flags.ts). */
-import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
+import { FlagProblem, runCommand } from '../operator/folder/flag-problem.ts';
 import { commandsWithFlags, type Subcommands } from './completion/flags.ts';
 import { SHELLS, type Shell } from './completion/shells.ts';
 
@@ -20,21 +20,17 @@ export const SUBCOMMANDS: Subcommands = Object.fromEntries(
   Object.keys(SHELLS).map((shell) => [shell, { doc: `print the completion for ${shell}`, flags: ['help'] }]),
 );
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    if (argv.includes('--help') || argv.includes('-h')) {
-      process.stdout.write(HELP);
-      return 0;
-    }
-    const shell = shellIn(argv);
-    process.stdout.write(SHELLS[shell](await commandsWithFlags()));
-    return 0;
-  } catch (error) {
-    return reportFailure('completion', error);
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('completion', () => shellIn(argv), complete, { help: HELP });
 }
 
-function shellIn(argv: readonly string[]): Shell {
+async function complete(shell: Shell): Promise<number> {
+  process.stdout.write(SHELLS[shell](await commandsWithFlags()));
+  return 0;
+}
+
+function shellIn(argv: readonly string[]): Shell | undefined {
+  if (argv.includes('--help') || argv.includes('-h')) return undefined;
   const [name, ...rest] = argv;
   const names = Object.keys(SHELLS).join(', ');
   if (name === undefined) throw new FlagProblem(`the shell is required: ${names}`);

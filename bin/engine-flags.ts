@@ -7,7 +7,7 @@ import {
   checkedEngineAddressOf,
   type Flag,
   type FlagTable,
-  flagLine,
+  flagLines,
   parseFlagTable,
   textOf,
 } from '../operator/folder/flag-table.ts';
@@ -75,6 +75,5 @@ export function parseFlags(command: Command, argv: readonly string[]): CommandLi
 }
 
 function help({ name, summary }: Command, flags: FlagTable): string {
-  const lines = Object.entries(flags).map(([flag, row]) => flagLine(flag, row, { indent: '' }));
-  return `pergola ${name} FOLDER: ${summary}\n\n${lines.join('\n')}\n`;
+  return `pergola ${name} FOLDER: ${summary}\n\n${flagLines(flags, { indent: '' })}\n`;
 }

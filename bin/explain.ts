@@ -4,7 +4,7 @@
 import { definition } from '../crds/generate.ts';
 import { nearest } from '../engine/errors/nearest.ts';
 import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
-import { type FlagTable, flagLine, parseFlagTable } from '../operator/folder/flag-table.ts';
+import { type FlagTable, flagLines, parseFlagTable } from '../operator/folder/flag-table.ts';
 import { API_GROUP, API_VERSION, KINDS, type KindRow } from '../operator/kinds.ts';
 
 const FLAGS = {
@@ -16,9 +16,7 @@ const HELP = `pergola explain KIND[.FIELD…]: print the documentation of a kind
 
 KIND is a kind, its plural, or a short name. Without KIND, the kinds are listed.
 
-${Object.entries(FLAGS)
-  .map(([name, flag]) => flagLine(name, flag, { width: 18 }))
-  .join('\n')}
+${flagLines(FLAGS, { width: 18 })}
 
   pergola explain Table
   pergola explain table.spec.permissions.select

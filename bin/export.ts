@@ -4,7 +4,7 @@
 import { writeDirectory } from '../engine/store/directory.ts';
 import { readExported } from '../operator/engine/answers.ts';
 import { operation, perform } from '../operator/engine/request.ts';
-import { reportFailure } from '../operator/folder/flag-problem.ts';
+import { runCommand } from '../operator/folder/flag-problem.ts';
 import { type Command, type CommandLine, FORMS, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
 import { writeResources } from './write-resources.ts';
 
@@ -23,17 +23,11 @@ const COMMAND: Command = {
   },
 };
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const commandLine = parseFlags(COMMAND, argv);
-    if (commandLine) await exportInto(commandLine);
-    return 0;
-  } catch (error) {
-    return reportFailure(COMMAND.name, error);
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand(COMMAND.name, () => parseFlags(COMMAND, argv), exportInto);
 }
 
-async function exportInto(commandLine: CommandLine): Promise<void> {
+async function exportInto(commandLine: CommandLine): Promise<number> {
   const { folder, address, flag } = commandLine;
   const form = flag('as') ?? 'metadata';
   const { metadata, resourceVersion } = await perform(
@@ -41,7 +35,10 @@ async function exportInto(commandLine: CommandLine): Promise<void> {
     operation('export_metadata', {}, 2),
     readExported,
   );
-  if (form === 'crs') return writeResources(metadata, folder, commandLine);
-  const files = await writeDirectory(folder, metadata);
-  process.stdout.write(`${files.length} files in ${folder}, resource version ${resourceVersion}\n`);
+  if (form === 'crs') await writeResources(metadata, folder, commandLine);
+  else {
+    const files = await writeDirectory(folder, metadata);
+    process.stdout.write(`${files.length} files in ${folder}, resource version ${resourceVersion}\n`);
+  }
+  return 0;
 }

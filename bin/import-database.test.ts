@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
 import { captureOutput } from '../testing/output.ts';
+import { testDatabase } from '../testing/world.ts';
 import { run as importCommand } from './import.ts';
 
 /** The tables of the catalog, without columns that no version uses. */
@@ -84,17 +85,15 @@ function capitals(prefix: string): string {
   return prefix.replace(/(^|-)([a-z])/g, (letters) => letters.toUpperCase());
 }
 
-let database: TestDatabase;
+const database = testDatabase();
 let foreign: TestDatabase;
 let folder: string;
 let output: ReturnType<typeof captureOutput>;
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table note (id int primary key, owner text)');
   folder = await mkdtemp(join(tmpdir(), 'pergola-catalog-'));
 });
 afterAll(async () => {
-  await database?.drop();
   await rm(folder, { recursive: true });
 });
 beforeEach(async () => {

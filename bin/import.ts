@@ -18,7 +18,7 @@ import { readDirectory, unknownKeyText, writeDirectory } from '../engine/store/d
 import { type ForeignCatalog, readForeignCatalog } from '../engine/store/foreign-catalog.ts';
 import { type ReplaceAnswer, readReplaced, readSuccess } from '../operator/engine/answers.ts';
 import { operation, perform } from '../operator/engine/request.ts';
-import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
+import { FlagProblem, runCommand } from '../operator/folder/flag-problem.ts';
 import { type Command, type CommandLine, FORMS, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
 import { writeResources } from './write-resources.ts';
 
@@ -57,13 +57,8 @@ type Import = {
   readonly states: Pick<ForeignCatalog, 'cli' | 'console'> | null;
 };
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const commandLine = parseFlags(COMMAND, argv);
-    return commandLine ? await convert(commandLine) : 0;
-  } catch (error) {
-    return reportFailure(COMMAND.name, error);
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand(COMMAND.name, () => parseFlags(COMMAND, argv), convert);
 }
 
 async function convert(commandLine: CommandLine): Promise<number> {

@@ -4,12 +4,11 @@
  *  Not here: the parts (init/): reading the database, what is proposed, resources, the summary. */
 import { optionAddress } from '../engine/database/connect.ts';
 import { nearest } from '../engine/errors/nearest.ts';
-import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
+import { FlagProblem, runCommand } from '../operator/folder/flag-problem.ts';
 import {
-  type Flag,
   type FlagTable,
   type FlagValues,
-  flagLine,
+  flagLines,
   parseFlagTable,
   textOf,
   textsOf,
@@ -34,11 +33,7 @@ const FLAGS = {
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies FlagTable;
 
-const HELP_OF_FLAGS = Object.entries<Flag>(FLAGS)
-  .map(([name, flag]) => `${flagLine(name, flag, { width: 26 })}\n`)
-  .join('');
-
-const HEAD = `pergola init --database-url URL -o FOLDER: write custom resources for a database that exists.
+const HELP = `pergola init --database-url URL -o FOLDER: write custom resources for a database that exists.
 
   pergola init --database-url postgres://localhost/shop -o resources
   pergola init --database-url postgres://localhost/shop -o resources --role reader --readable
@@ -49,6 +44,7 @@ function that returns rows of a table. Views have relationships along the keys o
 administrators see anything. Run it again after a change of the database: it writes what is new, prints what belongs in files that exist,
 and changes no file.
 
+${flagLines(FLAGS, { width: 26 })}
 `;
 
 type InitFlags = InitOptions & {
@@ -56,17 +52,8 @@ type InitFlags = InitOptions & {
   readonly folder: string | undefined;
 };
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const options = optionsOf(argv);
-    if (options === undefined) {
-      process.stdout.write(HEAD + HELP_OF_FLAGS);
-      return 0;
-    }
-    return await init(options);
-  } catch (error) {
-    return reportFailure('init', error);
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('init', () => optionsOf(argv), init, { help: HELP });
 }
 
 /** Writes or prints the resources, then the summary. */
@@ -126,7 +113,7 @@ function requireUrl(url: string): void {
 }
 
 function parsed(argv: readonly string[]): FlagValues {
-  const unknown = argv.find((word) => /^--[a-z]/.test(word) && !isFlag(word));
+  const unknown = argv.find((word) => /^--[a-z]/.test(word) && !Object.hasOwn(FLAGS, flagOf(word)));
   if (unknown !== undefined) {
     const near = nearest(flagOf(unknown), Object.keys(FLAGS));
     throw new FlagProblem(
@@ -141,8 +128,4 @@ function parsed(argv: readonly string[]): FlagValues {
 
 function flagOf(word: string): string {
   return word.slice(2).split('=')[0]!;
-}
-
-function isFlag(word: string): boolean {
-  return Object.hasOwn(FLAGS, flagOf(word));
 }

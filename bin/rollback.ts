@@ -8,7 +8,7 @@ import { DowngradeRefused, EARLIER } from '../engine/store/downgrade.ts';
 import type { Revision } from '../engine/store/revisions.ts';
 import { Store } from '../engine/store/store.ts';
 import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
-import { type Flag, flagLine, parseFlagTable, textOf } from '../operator/folder/flag-table.ts';
+import { type Flag, flagLines, parseFlagTable, textOf } from '../operator/folder/flag-table.ts';
 
 const FLAGS = {
   'database-url': {
@@ -29,9 +29,7 @@ const HELP = `pergola rollback: go back to an earlier version of the metadata wh
   pergola rollback 41    stores the metadata of version 41 as the newest version
   pergola rollback --to-release ${EARLIER.release}   makes the database usable for the engine of that release
 
-${Object.entries<Flag>(FLAGS)
-  .map(([name, flag]) => flagLine(name, flag))
-  .join('\n')}
+${flagLines(FLAGS)}
 
 The operator's ledger stays as it is: the operator restores what resources declare. Databases are not changed. A running engine follows, and
 goes back by itself with rollback_metadata, which also checks the databases.

@@ -2,15 +2,11 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../testing/database.ts';
+import { expect, test } from 'vitest';
 import { startEngine } from '../testing/engine-process.ts';
+import { testDatabase } from '../testing/world.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 /** Starts an engine, and returns the arguments of its process and its variables of malloc. */
 async function settings(environment: Record<string, string>) {

@@ -3,7 +3,7 @@
  *  Not here: each part (permission-tests/). */
 import { coverageOf } from '../engine/admin/test-coverage/coverage.ts';
 import { nearest } from '../engine/errors/nearest.ts';
-import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
+import { FlagProblem, runCommand } from '../operator/folder/flag-problem.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
 import { emptyLine } from '../operator/folder/paint.ts';
 import { printProblems } from '../operator/folder/print.ts';
@@ -17,18 +17,8 @@ import { runTests, type TestBed } from './permission-tests/run-tests.ts';
 import { onTestBed, TestRunProblem } from './permission-tests/test-bed.ts';
 import { withNotes } from './permission-tests/unfailing.ts';
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const options = parseTestFlags(argv);
-    if (options === undefined) {
-      process.stdout.write(HELP);
-      return 0;
-    }
-    return await test(options);
-  } catch (error) {
-    reportFailure('test', error);
-    return 2;
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('test', () => parseTestFlags(argv), test, { help: HELP, errorCode: 2 });
 }
 
 async function test(options: TestOptions): Promise<number> {

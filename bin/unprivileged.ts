@@ -13,14 +13,10 @@ export function isRoot(): boolean {
 
 /** True when every user may enter the folders above a path. */
 export function isReachable(path: string): boolean {
-  return foldersAbove(path).every(isPassable);
+  return foldersAbove(path).every((folder) => !existsSync(folder) || (statSync(folder).mode & 0o001) !== 0);
 }
 
 function foldersAbove(path: string): readonly string[] {
   const above = dirname(path);
   return above === path ? [] : [above, ...foldersAbove(above)];
-}
-
-function isPassable(folder: string): boolean {
-  return !existsSync(folder) || (statSync(folder).mode & 0o001) !== 0;
 }

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { engineClient } from '../operator/engine/client.ts';
 import { operation, perform } from '../operator/engine/request.ts';
-import { reportFailure } from '../operator/folder/flag-problem.ts';
+import { reportFailure, runCommand } from '../operator/folder/flag-problem.ts';
 import { folderOptions } from '../operator/folder/flags.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
 import { follow } from '../operator/folder/follow.ts';
@@ -15,15 +15,14 @@ import { systemClock } from '../operator/pass/clock.ts';
 import type { Report } from '../operator/status/report.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { writeForConsole } from './up/console-files.ts';
-import { databaseWaitOutput } from './up/database-wait.ts';
 import { ensureDatabases, recreateApp } from './up/databases.ts';
-import { deliveryOutput, logFile } from './up/engine-log.ts';
+import { databaseWaitOutput, deliveryOutput, logFile } from './up/engine-log.ts';
 import { choosePort, type EngineProcess, startEngineProcess } from './up/engine-process.ts';
 import { watchEnter } from './up/enter-key.ts';
-import { watchLaunchers } from './up/launcher.ts';
 import { watchNewTables } from './up/new-tables.ts';
 import { folderToServe } from './up/offer-init.ts';
 import { HELP, parseUp, type UpOptions } from './up/options.ts';
+import { watchLaunchers } from './up/processes.ts';
 import { type SeedDatabase, type SeedLoop, seedHint, seedLoop } from './up/seed-loop.ts';
 import {
   adminSecretIn,
@@ -37,17 +36,8 @@ import { welcome } from './up/welcome.ts';
 
 const print = (text: string) => void process.stdout.write(runnable(text));
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const options = parseUp(argv, process.env);
-    if (options === undefined) {
-      process.stdout.write(HELP);
-      return 0;
-    }
-    return await up(options);
-  } catch (error) {
-    return reportFailure('up', error);
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('up', () => parseUp(argv, process.env), up, { help: HELP });
 }
 
 /** Started in order; each says how to stop it, and they are stopped in reverse, also when a later one fails to start. */

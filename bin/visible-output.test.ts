@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../testing/database.ts';
+import { testDatabase } from '../testing/world.ts';
 
 const PROGRAM = fileURLToPath(new URL('pergola.mjs', import.meta.url));
 
@@ -15,10 +15,9 @@ const visible = (text: string) =>
   [...text].map((each) => (/[\u0020-\u007e]/.test(each) ? each : `\\u${hex(each)}`)).join('');
 const hex = (each: string) => each.charCodeAt(0).toString(16).padStart(4, '0');
 
-let database: TestDatabase;
+const database = testDatabase();
 let folder: string;
 beforeAll(async () => {
-  database = await createDatabase();
   folder = mkdtempSync(join(tmpdir(), 'pergola-visible-'));
   for (const [i, sequence] of SEQUENCES.entries()) {
     await database.sql(`create table "t${i}${sequence}" (id int, "c${sequence}" int)`);
@@ -26,7 +25,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
-  await database.drop();
 });
 
 function printed(...argv: readonly string[]): string {

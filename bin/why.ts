@@ -2,31 +2,28 @@
  *  Exit codes: 0 the role may, for every row, 3 it may not or only the write itself could say, 1 no answer, 2 wrong flags.
  *  Not here: flags (why/flags.ts), text (why/print.ts), the answer (engine/admin/explain-access). */
 import { perform } from '../operator/engine/request.ts';
-import { reportFailure } from '../operator/folder/flag-problem.ts';
+import { runCommand } from '../operator/folder/flag-problem.ts';
 import { printData } from '../operator/folder/output.ts';
 import { EngineProblem } from '../operator/ports/engine-problem.ts';
 import { readExplained, verdictsOf } from './why/answer.ts';
-import { parseWhyFlags, WHY_HELP } from './why/flags.ts';
+import { parseWhyFlags, WHY_HELP, type WhyFlags } from './why/flags.ts';
 import { printExplained } from './why/print.ts';
 
 const MAY_NOT = 3;
 const MAY: readonly string[] = ['visible', 'allowed'];
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const flags = parseWhyFlags(argv);
-    if (!flags) {
-      process.stdout.write(WHY_HELP);
-      return 0;
-    }
-    const { address, args, output } = flags;
-    const answer = await perform(address, { type: 'pg_explain_access', args }, (given) => given);
-    const explained = readExplained(answer);
-    process.stdout.write(output === 'text' ? printExplained(explained, args) : printData(answer, output));
-    return verdictsOf(explained).every((verdict) => MAY.includes(verdict)) ? 0 : MAY_NOT;
-  } catch (error) {
-    return reportFailure('why', error instanceof EngineProblem ? new Error(hinted(error)) : error);
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('why', () => parseWhyFlags(argv), explain, { help: WHY_HELP });
+}
+
+async function explain({ address, args, output }: WhyFlags): Promise<number> {
+  const request = { type: 'pg_explain_access', args };
+  const answer = await perform(address, request, (given) => given).catch((error: unknown) => {
+    throw error instanceof EngineProblem ? new Error(hinted(error)) : error;
+  });
+  const explained = readExplained(answer);
+  process.stdout.write(output === 'text' ? printExplained(explained, args) : printData(answer, output));
+  return verdictsOf(explained).every((verdict) => MAY.includes(verdict)) ? 0 : MAY_NOT;
 }
 
 /** Returns the message of the engine, and what to do about one that does not know the operation. */

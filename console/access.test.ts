@@ -1,11 +1,8 @@
 /** Tests the page Access in a real browser: it shows what `get_role_access` and `explain_access` answer, as text, in any width and scheme,
  *  by keyboard, and runs no statement in the source until a row is explained. axe-core finds no violation. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Page } from '../testing/browser.ts';
-import type { TestEngine } from '../testing/engine.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   CONSOLE_SECRET,
-  type ConsoleWorld,
   choose,
   fill,
   HAS_BROWSER,
@@ -15,35 +12,27 @@ import {
   SOME_WINDOWS,
   screenshot,
   shows,
-  startConsole,
   TIMEOUT_MS,
   trackTable,
+  useConsole,
   violations,
 } from './testing/console.ts';
 
 describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
-  let world: ConsoleWorld;
-  let engine: TestEngine;
-  let page: Page;
-
-  beforeAll(async () => {
-    world = await startConsole(
-      `create table book (id int primary key, title text, owner text);
+  const { engine, page } = useConsole(
+    `create table book (id int primary key, title text, owner text);
       create table "${MARKUP}" (id int primary key, title text);
       insert into book values (1, '${MARKUP}', 'ann'), (2, 'Two', 'bob')`,
-      { unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
-    );
-    ({ engine } = world);
+    { unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
+  );
+
+  beforeAll(async () => {
     await trackTable(engine, 'book', { reader: ['id', 'title'], other: ['owner'] });
     await trackTable(engine, MARKUP);
     await engine.admin('add_inherited_role', { role_name: 'both', role_set: ['reader', 'other'] });
   }, TIMEOUT_MS);
 
-  afterAll(() => world?.close());
-
   beforeEach(async () => {
-    page = await world.browser.newPage();
-    await page.resize(1440, 900);
     await page.go(`${engine.url}/console/access#admin-secret=${engine.adminSecret}`);
     await page.until(`document.querySelector('select option:nth-child(2)')`);
   });

@@ -42,20 +42,20 @@ describe.skipIf(!HAS_BROWSER)(`the page Activity in a browser${REASON}`, { timeo
     );
     ({ engine, database } = world);
     await trackTable(engine, 'book', { reader: ['id', 'title'] });
-    const must = async (type: string, args: unknown) =>
-      expect([type, (await engine.admin(type, args)).status]).toEqual([type, 200]);
     const retry = { num_retries: 0, interval_sec: 1, timeout_sec: 5 };
     const on = { name: 'on_book', table: 'book', webhook: '{{HOOK}}', insert: { columns: '*' } };
-    await must('pg_create_event_trigger', { ...on, retry_conf: retry });
+    await engine.must('pg_create_event_trigger', { ...on, retry_conf: retry });
     const cron = { name: 'nightly', schedule: '0 3 * * *', webhook: '{{HOOK}}', include_in_metadata: true };
-    await must('create_cron_trigger', { ...cron, payload: { note: MARKUP } });
+    await engine.must('create_cron_trigger', { ...cron, payload: { note: MARKUP } });
     const past = new Date(Date.now() - 1000).toISOString();
     const once = { webhook: '{{HOOK}}', schedule_at: past, payload: { note: 'once' } };
-    await must('create_scheduled_event', { ...once, retry_conf: { num_retries: 0 } });
-    await must('set_custom_types', { objects: [{ name: 'Done', fields: [{ name: 'id', type: 'Int' }] }] });
+    await engine.must('create_scheduled_event', { ...once, retry_conf: { num_retries: 0 } });
+    await engine.must('set_custom_types', {
+      objects: [{ name: 'Done', fields: [{ name: 'id', type: 'Int' }] }],
+    });
     const definition = { kind: 'asynchronous', output_type: 'Done', handler: '{{HOOK}}' };
     const withInput = { ...definition, arguments: [{ name: 'note', type: 'String!' }] };
-    await must('create_action', { name: 'work', definition: withInput });
+    await engine.must('create_action', { name: 'work', definition: withInput });
     await engine.graphql('mutation ($note: String!) { work(note: $note) }', { variables: { note: MARKUP } });
     await engine.graphql('query Titles { book { title } }');
     const reader = { 'x-engine-role': 'reader', 'x-engine-user-id': 'ann' };

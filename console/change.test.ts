@@ -1,12 +1,10 @@
 /** The page Change: a form for each kind, the resource that it writes, and the effect by a dry run. Skipped where there is no browser. */
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { KINDS } from '../operator/kinds.ts';
-import type { Page } from '../testing/browser.ts';
 import { startTestEngine } from '../testing/engine.ts';
 import {
   CONSOLE_SECRET,
-  type ConsoleWorld,
   choose,
   fill,
   HAS_BROWSER,
@@ -15,9 +13,9 @@ import {
   SOME_WINDOWS,
   screenshot,
   shows,
-  startConsole,
   TIMEOUT_MS,
   trackTable,
+  useConsole,
   violations,
 } from './testing/console.ts';
 
@@ -27,29 +25,23 @@ const TABLES =
   'create table book (id int primary key, title text, owner text); create table books (id int primary key)';
 
 describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
-  let world: ConsoleWorld;
-  let page: Page;
+  const { database, engine, page } = useConsole(TABLES, { consoleSecret: CONSOLE_SECRET });
 
   beforeAll(async () => {
-    world = await startConsole(TABLES, { consoleSecret: CONSOLE_SECRET });
-    await trackTable(world.engine, 'book', { reader: ['id', 'title'] });
+    await trackTable(engine, 'book', { reader: ['id', 'title'] });
   }, TIMEOUT_MS);
 
-  afterAll(() => world?.close());
-
   beforeEach(async () => {
-    const { admin } = world.engine;
+    const { admin } = engine;
     for (const type of ['console', 'operator']) await admin('set_catalog_state', { type, state: {} });
     const permission = { columns: ['id', 'title'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
     const definition = { role: 'reader', permission };
     await admin('patch_metadata', { put: [{ key: READER, definition }] });
-    page = await world.browser.newPage();
-    await page.resize(1440, 900);
   });
 
   const open = async (kind: string, secret: 'admin' | 'console' = 'admin') => {
-    const text = secret === 'admin' ? world.engine.adminSecret : CONSOLE_SECRET;
-    await page.go(`${world.engine.url}/console/change?kind=${kind}#${secret}-secret=${text}`);
+    const text = secret === 'admin' ? engine.adminSecret : CONSOLE_SECRET;
+    await page.go(`${engine.url}/console/change?kind=${kind}#${secret}-secret=${text}`);
     await page.until(`document.querySelector('.change legend')`);
   };
   const control = (label: string) =>
@@ -79,7 +71,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       metadata: { name: expect.stringMatching(/book/) },
       spec: { table: 'book', role: 'reader', select: { columns: ['id', 'title', 'owner'], filter: {} } },
     });
-    const { body: before } = await world.engine.admin('export_metadata', {});
+    const { body: before } = await engine.admin('export_metadata', {});
     await press(page, 'Try it, without changing anything');
     await page.until(shows('reader reaches more of public.book'));
     await page.until(shows('the schema of reader: 5 changes break no client'));
@@ -89,14 +81,14 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     await page.until(shows('This console changes nothing (--console-mode)'));
     for (const text of ['Apply to this engine', 'Open as a file'])
       expect(await page.evaluate(shows(text))).toBe(false);
-    expect((await world.engine.admin('export_metadata', {})).body).toEqual(before);
+    expect((await engine.admin('export_metadata', {})).body).toEqual(before);
     await enter('columns', 'id');
     await page.until(shows('The resource has changed since.'));
   });
 
   test('in edit mode a change that fits is applied, unless an operator manages the engine', async () => {
     const editing = await startTestEngine({
-      databaseUrl: world.database.url,
+      databaseUrl: database.url,
       enableConsole: true,
       consoleMode: 'edit',
       consoleNewFileUrl: 'https://forge.example/new?path=api/{name}&value={text}',
@@ -189,8 +181,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       objects: { [READER]: { manager: 'm', uid: '1', cr } },
       manifests: { [cr]: { manager: 'm', manifest: JSON.stringify({ spec }) } },
     });
-    const own = (cr: string) =>
-      world.engine.admin('set_catalog_state', { type: 'operator', state: owned(cr) });
+    const own = (cr: string) => engine.admin('set_catalog_state', { type: 'operator', state: owned(cr) });
     await own('Table shop/book');
     await open('TablePermission');
     await permit('*');
@@ -200,8 +191,8 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     await page.until(shows(`${READER} belongs to Table shop/book: this resource would be in conflict`));
     expect(await page.evaluate(shows('The engine would accept it'))).toBe(false);
     await own('TablePermission shop/reader-book');
-    await page.go(`${world.engine.url}/console/change?kind=Table`);
-    await page.go(`${world.engine.url}/console/change?kind=TablePermission`);
+    await page.go(`${engine.url}/console/change?kind=Table`);
+    await page.go(`${engine.url}/console/change?kind=TablePermission`);
     await page.until(shows('It belongs to TablePermission shop/reader-book.'));
     await press(page, 'Try it, without changing anything');
     await page.until(shows('The engine would accept it'));
@@ -212,7 +203,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
   });
 
   test('a form begins with what the engine has, and another name begins anew', async () => {
-    await trackTable(world.engine, 'books');
+    await trackTable(engine, 'books');
     await open('Table');
     await enter('table', 'book');
     await page.until(shows('Filled from what the engine has: table/default/public/book'));
@@ -236,7 +227,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     await enter('table', 'nothing');
     await page.until(`!${shows('Filled from')}`);
     expect((await resource()).spec).toEqual({ table: 'nothing' });
-    await world.engine.admin('pg_untrack_table', { source: 'default', table: 'books' });
+    await engine.admin('pg_untrack_table', { source: 'default', table: 'books' });
   });
 
   test('what was entered is kept in the tab, without secrets, until the form is emptied', async () => {
@@ -246,9 +237,9 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     await choose(page, control('Add to spec'), 'payload');
     await enter('payload', '{token: a-secret}');
     await page.until(shows('a-secret'));
-    await page.go(`${world.engine.url}/console/change?kind=Table`);
+    await page.go(`${engine.url}/console/change?kind=Table`);
     await page.until(shows('spec.table is required'));
-    await page.go(`${world.engine.url}/console/change?kind=CronTrigger`);
+    await page.go(`${engine.url}/console/change?kind=CronTrigger`);
     await page.until(shows('Left out, because it may be a secret or cannot be read: spec.payload'));
     expect((await resource()).spec).toEqual({ name: 'nightly', schedule: '0 3 * * *' });
     await page.until(shows('spec.payload was left out: enter it again, or go on without'));
@@ -257,13 +248,13 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('a-secret');
     await press(page, 'Empty the form');
     await page.until(shows('spec.schedule is required'));
-    await page.go(`${world.engine.url}/console/change?kind=CronTrigger`);
+    await page.go(`${engine.url}/console/change?kind=CronTrigger`);
     await page.until(shows('spec.schedule is required'));
   });
 
   test('a change is not made when the metadata has changed since it was tried', async () => {
     const editing = await startTestEngine({
-      databaseUrl: world.database.url,
+      databaseUrl: database.url,
       enableConsole: true,
       consoleMode: 'edit',
     });

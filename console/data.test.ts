@@ -1,11 +1,8 @@
 /** Tests the page Data in a real browser: it shows the rows and columns that a role may read and no others, in everything that it sends, copies and
  *  saves; filters, order, pages and relationships are queries of that role; a running query is cancelled; axe-core finds no violation. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Page } from '../testing/browser.ts';
-import type { TestEngine } from '../testing/engine.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   CONSOLE_SECRET,
-  type ConsoleWorld,
   choose,
   fill,
   HAS_BROWSER,
@@ -15,20 +12,15 @@ import {
   SOME_WINDOWS,
   screenshot,
   shows,
-  startConsole,
   TIMEOUT_MS,
   trackTable,
+  useConsole,
   violations,
 } from './testing/console.ts';
 
 describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
-  let world: ConsoleWorld;
-  let engine: TestEngine;
-  let page: Page;
-
-  beforeAll(async () => {
-    world = await startConsole(
-      `create table author (id int primary key, name text, owner text);
+  const { database, engine, page } = useConsole(
+    `create table author (id int primary key, name text, owner text);
       create table book (title text, id int primary key, owner text, secret text, code bigint, author_id int references author);
       insert into author values (1, 'Ada', 'ann'), (2, 'Bea', 'bob');
       insert into book select 'Book ' || i, i, case when i <= 60 then 'ann' else 'bob' end, 'hidden-' || i, 9007199254740993, 1 from generate_series(1, 70) i;
@@ -43,12 +35,13 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
       create table paint (id int primary key, tone text references tone, owner text);
       insert into paint values (1, 'dark', 'ann'), (2, 'light', 'ann');
       create view slow as select id, pg_sleep(30)::text as nothing from author`,
-      {
-        ...{ unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
-        experimentalFeatures: ['naming_convention'],
-      },
-    );
-    ({ engine } = world);
+    {
+      ...{ unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
+      experimentalFeatures: ['naming_convention'],
+    },
+  );
+
+  beforeAll(async () => {
     await trackTable(engine, 'author', { reader: ['id', 'name'], other: ['id'] });
     await trackTable(engine, 'book', { reader: ['id', 'title', 'code', 'author_id'], other: ['title'] });
     await trackTable(engine, 'long', { reader: ['id', 'body'] }, {});
@@ -79,11 +72,9 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
 
   /** Adds a source with a namespace, other names of fields and types, and another naming convention. */
   const addShop = async () => {
-    const must = async (type: string, args: unknown) =>
-      expect([type, (await engine.admin(type, args)).status]).toEqual([type, 200]);
-    await must('pg_add_source', {
+    await engine.must('pg_add_source', {
       name: 'shop',
-      configuration: { connection_info: { database_url: world.database.url } },
+      configuration: { connection_info: { database_url: database.url } },
       customization: {
         root_fields: { namespace: 'shop', prefix: 'all_' },
         type_names: { prefix: 'shop_' },
@@ -95,19 +86,15 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
       ['author', ['id', 'name']],
       ['book', ['id', 'title', 'author_id']],
     ] as const) {
-      await must('pg_track_table', on(name));
+      await engine.must('pg_track_table', on(name));
       const permission = { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } };
-      await must('pg_create_select_permission', { ...on(name), role: 'shopper', permission });
+      await engine.must('pg_create_select_permission', { ...on(name), role: 'shopper', permission });
     }
     const using = { foreign_key_constraint_on: { ...on('book'), columns: ['author_id'] } };
-    await must('pg_create_array_relationship', { ...on('author'), name: 'books', using });
+    await engine.must('pg_create_array_relationship', { ...on('author'), name: 'books', using });
   };
 
-  afterAll(() => world?.close());
-
   beforeEach(async () => {
-    page = await world.browser.newPage();
-    await page.resize(1440, 900);
     await page.go(`${engine.url}/console/data#console-secret=${CONSOLE_SECRET}`);
     await page.until(`document.querySelector('.data select option:nth-child(2)')`);
     await viewAs('reader', 'ann');
@@ -354,7 +341,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     await page.go(`${engine.url}/console/data?table=slow`);
     await page.until(`document.querySelector('.actions')?.innerText.includes('Running')`);
     const sleeping = () =>
-      world.database.sql(
+      database.sql(
         `select pid from pg_stat_activity where state = 'active' and query like '%"slow"%' and pid <> pg_backend_pid()`,
       );
     await expect.poll(async () => (await sleeping()).length, { timeout: 10_000 }).toBe(1);

@@ -2,11 +2,9 @@
  *  explanation and the code; nothing else sees another role. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Page } from '../testing/browser.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   CONSOLE_SECRET,
-  type ConsoleWorld,
   choose,
   EDITOR,
   fill,
@@ -15,9 +13,9 @@ import {
   REASON,
   SOME_WINDOWS,
   screenshot,
-  startConsole,
   TIMEOUT_MS,
   trackTable,
+  useConsole,
   violations,
 } from './testing/console.ts';
 
@@ -29,34 +27,25 @@ const [ROLE, VARIABLES] = [0, 1].map((i) => `document.querySelectorAll('.bar inp
 const PANE = `document.querySelector('.pane')`;
 
 describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
-  let world: ConsoleWorld;
-  let page: Page;
-
-  beforeAll(async () => {
-    world = await startConsole(
-      `create table book (id int primary key, title text, owner text);
+  const { database, engine, page } = useConsole(
+    `create table book (id int primary key, title text, owner text);
       create table ledger (id int primary key, owner text);
       insert into book values (1, 'One', 'ann'), (2, 'Two', 'bob')`,
-      { consoleSecret: CONSOLE_SECRET },
-    );
-    await trackTable(world.engine, 'book', { reader: ['id', 'title'] });
-    await trackTable(world.engine, 'ledger', { treasurer: ['id'] });
+    { consoleSecret: CONSOLE_SECRET },
+  );
+
+  beforeAll(async () => {
+    await trackTable(engine, 'book', { reader: ['id', 'title'] });
+    await trackTable(engine, 'ledger', { treasurer: ['id'] });
   }, TIMEOUT_MS);
-
-  afterAll(() => world?.close());
-
-  beforeEach(async () => {
-    page = await world.browser.newPage();
-    await page.resize(1440, 900);
-  });
 
   const lines = (className: string) =>
     `document.querySelector('.${className} .view-lines')?.innerText.replaceAll('\\u00a0', ' ')`;
   const editorHas = (text: string) => `${lines('graphiql-query-editor')}?.includes(${JSON.stringify(text)})`;
   const resultHas = (text: string) => `${lines('result-window')}?.includes(${JSON.stringify(text)})`;
   const open = async (kind: 'admin' | 'console') => {
-    const secret = kind === 'admin' ? world.engine.adminSecret : CONSOLE_SECRET;
-    await page.go(`${world.engine.url}/#${kind}-secret=${secret}`);
+    const secret = kind === 'admin' ? engine.adminSecret : CONSOLE_SECRET;
+    await page.go(`${engine.url}/#${kind}-secret=${secret}`);
     await page.until(editorHas('book'));
   };
   const commit = async (field: string, text: string) => {
@@ -130,15 +119,15 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await viewAs('reader', 'ann');
     await openPane('Code');
     const code = await codeIn('curl');
-    expect(code).not.toContain(world.engine.adminSecret);
-    const env = { ...process.env, ADMIN_SECRET: world.engine.adminSecret };
+    expect(code).not.toContain(engine.adminSecret);
+    const env = { ...process.env, ADMIN_SECRET: engine.adminSecret };
     const { stdout } = await run('sh', ['-c', code], { env });
     expect(JSON.parse(stdout)).toEqual({ data: { book: [{ id: 1, title: 'One' }] } });
     for (const language of ['fetch', 'Apollo Client']) {
       const text = await codeIn(language);
       expect(text).toContain(`'x-engine-role': 'reader'`);
       expect(text).toContain(`'x-engine-user-id': 'ann'`);
-      expect(text).not.toContain(world.engine.adminSecret);
+      expect(text).not.toContain(engine.adminSecret);
     }
     await fill(page, EDITOR, 'query Other { book { id } }');
     await page.until(`${PANE}.querySelector('pre').textContent.includes('query Other')`);
@@ -228,8 +217,8 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await openPane('Documentation');
     await page.until(`${PANE}.innerText.includes('book')`);
     expect(await page.evaluate(`${PANE}.innerText.includes('later')`)).toBe(false);
-    await world.database.sql('create table later (id int primary key)');
-    await trackTable(world.engine, 'later');
+    await database.sql('create table later (id int primary key)');
+    await trackTable(engine, 'later');
     await page.evaluate(`document.querySelector('button[aria-label^="Re-fetch"]').click()`);
     await page.until(`${PANE}.innerText.includes('later')`);
   });
@@ -285,7 +274,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await viewAs('reader', 'ann');
     expect(await page.evaluate('location.search')).toBe('?role=reader');
     const goTo = async (path: string, role: string) => {
-      await page.go(`${world.engine.url}/console/${path}`);
+      await page.go(`${engine.url}/console/${path}`);
       await page.until(`${ROLE}?.value === '${role}' && location.search.includes('role=${role}')`);
     };
     await goTo('data?table=book', 'reader');

@@ -1,11 +1,8 @@
 /** Tests the page Model in a real browser: each object has an address that opens at it, the diagram and the list lead from table to table by mouse
  *  and keyboard, what is inconsistent is explained, names with markup are text, and axe-core finds no violation. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Page } from '../testing/browser.ts';
-import type { TestEngine } from '../testing/engine.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   CONSOLE_SECRET,
-  type ConsoleWorld,
   fill,
   HAS_BROWSER,
   press,
@@ -13,8 +10,8 @@ import {
   SOME_WINDOWS,
   screenshot,
   shows,
-  startConsole,
   TIMEOUT_MS,
+  useConsole,
   violations,
 } from './testing/console.ts';
 
@@ -51,13 +48,8 @@ const ACTION = {
 const CUSTOM_TYPES = { objects: [{ name: 'Order', fields: [{ name: 'id', type: 'Int!' }] }] };
 
 describe.skipIf(!HAS_BROWSER)(`the page Model in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
-  let world: ConsoleWorld;
-  let engine: TestEngine;
-  let page: Page;
-
-  beforeAll(async () => {
-    world = await startConsole(
-      `create table color (name text primary key, meaning text);
+  const { database, engine, page } = useConsole(
+    `create table color (name text primary key, meaning text);
       insert into color values ('red', 'stop');
       create table author (id int primary key, name text not null);
       comment on table author is '${MARKUP}';
@@ -65,13 +57,14 @@ describe.skipIf(!HAS_BROWSER)(`the page Model in a browser${REASON}`, { timeout:
       create table member (id int primary key);
       create table loan (id int primary key, book_id int references book, member_id int references member);
       create table "${MARKUP}" (id int primary key, title text)`,
-      { unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
-    );
-    ({ engine } = world);
+    { unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
+  );
+
+  beforeAll(async () => {
     const source = {
       name: 'default',
       kind: 'postgres',
-      configuration: { connection_info: { database_url: world.database.url } },
+      configuration: { connection_info: { database_url: database.url } },
       tables: TABLES,
     };
     const metadata = { version: 3, sources: [source], actions: [ACTION], custom_types: CUSTOM_TYPES };
@@ -80,11 +73,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Model in a browser${REASON}`, { timeout:
     expect(status).toBe(200);
   }, TIMEOUT_MS);
 
-  afterAll(() => world?.close());
-
   beforeEach(async () => {
-    page = await world.browser.newPage();
-    await page.resize(1440, 900);
     await page.go(`${engine.url}/console/model#console-secret=${CONSOLE_SECRET}`);
     await page.until(`document.querySelector('.rows a')`);
   });
@@ -118,7 +107,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Model in a browser${REASON}`, { timeout:
   });
 
   test('what has no effect is named too, on the pages that show the object', async () => {
-    await world.database.sql('create table "two words" (id int primary key)');
+    await database.sql('create table "two words" (id int primary key)');
     await engine.admin('pg_track_table', { source: 'default', table: named('two words') });
     await page.reload();
     await page.until(shows('One object does not do what it declares.'));

@@ -1,11 +1,8 @@
 /** Tests the page Ownership in a real browser: resources and their objects, objects without one, versions with their difference, and going back; as text, in
  *  any width and scheme, by keyboard. axe-core finds no violation. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Page } from '../testing/browser.ts';
-import type { TestEngine } from '../testing/engine.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   CONSOLE_SECRET,
-  type ConsoleWorld,
   HAS_BROWSER,
   MARKUP,
   press,
@@ -13,9 +10,9 @@ import {
   SOME_WINDOWS,
   screenshot,
   shows,
-  startConsole,
   TIMEOUT_MS,
   trackTable,
+  useConsole,
   violations,
 } from './testing/console.ts';
 
@@ -24,16 +21,12 @@ const BOOK = 'table/default/public/book';
 const BOOK_OWNER = '[aria-label="Resources"] tbody tr:nth-child(2) th button';
 
 describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
-  let world: ConsoleWorld;
-  let engine: TestEngine;
-  let page: Page;
+  const { database, engine, page } = useConsole(
+    `create table book (id int primary key, title text, owner text); create table "${MARKUP}" (id int primary key)`,
+    { consoleSecret: CONSOLE_SECRET, consoleMode: 'edit', unauthorizedRole: 'reader' },
+  );
 
   beforeAll(async () => {
-    world = await startConsole(
-      `create table book (id int primary key, title text, owner text); create table "${MARKUP}" (id int primary key)`,
-      { consoleSecret: CONSOLE_SECRET, consoleMode: 'edit', unauthorizedRole: 'reader' },
-    );
-    ({ engine } = world);
     await trackTable(engine, MARKUP);
     await trackTable(engine, 'book');
     const permission = { columns: ['id'], filter: { title: { _eq: MARKUP } } };
@@ -69,13 +62,6 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     };
     await engine.admin('set_catalog_state', { type: 'operator', state });
   }, TIMEOUT_MS);
-
-  afterAll(() => world?.close());
-
-  beforeEach(async () => {
-    page = await world.browser.newPage();
-    await page.resize(1440, 900);
-  });
 
   const open = async (query = '', secret = `admin-secret=${engine.adminSecret}`) => {
     await page.go(`${engine.url}/console/ownership?${query}#${secret}`);
@@ -178,7 +164,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
 
   test('going back to a version with a table that is gone names it, and leaves it out', async () => {
     await engine.admin('patch_catalog_state', { type: 'operator', patch: { manager: null } });
-    await world.database.sql(`alter table "${MARKUP}" rename to away`);
+    await database.sql(`alter table "${MARKUP}" rename to away`);
     await engine.admin('reload_metadata', {});
     await open('view=revisions');
     await page.until(`document.querySelector('.roll-back button')`);
@@ -188,7 +174,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     await page.until(`!document.querySelector('.roll-back').innerText.includes('Go back without them')`);
     const { body } = await engine.admin<{ inconsistent_objects: object[] }>('get_inconsistent_metadata', {});
     expect(body.inconsistent_objects).toHaveLength(1);
-    await world.database.sql(`alter table away rename to "${MARKUP}"`);
+    await database.sql(`alter table away rename to "${MARKUP}"`);
     await engine.admin('reload_metadata', {});
   });
 

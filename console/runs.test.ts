@@ -1,19 +1,17 @@
 /** Tests the results of Explore in a real browser: their numbers, the role and session variables that they are of, and the tabs that have them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Page } from '../testing/browser.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   CONSOLE_SECRET,
-  type ConsoleWorld,
   EDITOR,
   fill,
   HAS_BROWSER,
   press,
   REASON,
   shows,
-  startConsole,
   TIMEOUT_MS,
   trackTable,
+  useConsole,
   violations,
 } from './testing/console.ts';
 
@@ -30,35 +28,26 @@ const DIGITS = ['9007199254740993', '1.10', '123456789012345678901234567890.123'
 const REFUSAL = 'Session variables are JSON: {"user-id": "1"}';
 
 describe.skipIf(!HAS_BROWSER)(`results of Explore in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
-  let world: ConsoleWorld;
-  let page: Page;
-
-  beforeAll(async () => {
-    world = await startConsole(
-      `create table book (id int primary key, title text, owner text);
+  const { database, engine, page } = useConsole(
+    `create table book (id int primary key, title text, owner text);
       create table figure (id bigint primary key, price numeric, note jsonb);
       create view slow as select id from book where pg_sleep(60) is not null;
       insert into book select n, 'Book ' || n, case when n % 2 = 1 then 'ann' else 'bob' end from generate_series(1, 3) n;
       insert into figure values (${DIGITS[0]}, ${DIGITS[1]}, '{"n": ${DIGITS[2]}}')`,
-      { consoleSecret: CONSOLE_SECRET, consoleMode: 'edit' },
-    );
-    await trackTable(world.engine, 'book', { reader: ['id', 'title'] });
-    await trackTable(world.engine, 'figure');
-    await trackTable(world.engine, 'slow');
+    { consoleSecret: CONSOLE_SECRET, consoleMode: 'edit' },
+  );
+
+  beforeAll(async () => {
+    await trackTable(engine, 'book', { reader: ['id', 'title'] });
+    await trackTable(engine, 'figure');
+    await trackTable(engine, 'slow');
   }, TIMEOUT_MS);
-
-  afterAll(() => world?.close());
-
-  beforeEach(async () => {
-    page = await world.browser.newPage();
-    await page.resize(1440, 900);
-  });
 
   const editorHas = (text: string) =>
     `__MONACO.editor.getModels().find(({ uri }) => /operation/.test(uri.path)).getValue().includes(${JSON.stringify(text)})`;
   const resultHas = (text: string) => `${RESULT}.includes(${JSON.stringify(text)})`;
   const open = async () => {
-    await page.go(`${world.engine.url}/#admin-secret=${world.engine.adminSecret}`);
+    await page.go(`${engine.url}/#admin-secret=${engine.adminSecret}`);
     await page.until(editorHas('Example'));
   };
   const write = async (text: string) => {
@@ -81,7 +70,7 @@ describe.skipIf(!HAS_BROWSER)(`results of Explore in a browser${REASON}`, { time
     await page.until(`!${editorHas('owner')}`);
   };
   const subscriptions = async () => {
-    const { body } = await world.engine.admin<{ subscriptions: number }>('list_subscriptions', {});
+    const { body } = await engine.admin<{ subscriptions: number }>('list_subscriptions', {});
     return body.subscriptions;
   };
 
@@ -133,9 +122,7 @@ describe.skipIf(!HAS_BROWSER)(`results of Explore in a browser${REASON}`, { time
     await commit(ROLE, 'reader');
     await page.until(`${IS_IDLE} && ${NOTE} === 'Stopped before the answer came.'`);
     const running = `select count(*)::int as n from pg_stat_activity where query like '%slow%' and state = 'active' and pid <> pg_backend_pid()`;
-    await expect
-      .poll(async () => (await world.database.sql(running))[0], { timeout: 10_000 })
-      .toEqual({ n: 0 });
+    await expect.poll(async () => (await database.sql(running))[0], { timeout: 10_000 }).toEqual({ n: 0 });
   });
 
   test('a subscription ends with its tab, and with the session', async () => {
@@ -220,13 +207,13 @@ describe.skipIf(!HAS_BROWSER)(`results of Explore in a browser${REASON}`, { time
     );
     const table = { schema: 'public', name: 'book' };
     const permission = { columns: ['id', 'title'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
-    await world.engine.admin('pg_drop_select_permission', { source: 'default', table, role: 'reader' });
+    await engine.admin('pg_drop_select_permission', { source: 'default', table, role: 'reader' });
     await page.until(IS_IDLE);
     expect(await page.evaluate(`JSON.parse(${RESULT})`)).toMatchObject([
       { errors: [{ message: expect.any(String) }] },
       ...[3, 1].map((id) => ({ data: { book_stream: [{ id }] } })),
     ]);
-    await world.engine.admin('pg_create_select_permission', {
+    await engine.admin('pg_create_select_permission', {
       ...{ source: 'default', table, role: 'reader', permission },
     });
   });
@@ -264,7 +251,7 @@ describe.skipIf(!HAS_BROWSER)(`results of Explore in a browser${REASON}`, { time
       if (kind === 'after the admin secret') {
         await open();
         await press(page, 'Sign out');
-      } else await page.go(`${world.engine.url}/${kind === 'on Data' ? 'console/data' : ''}`);
+      } else await page.go(`${engine.url}/${kind === 'on Data' ? 'console/data' : ''}`);
       await page.until(`document.querySelector('.sign-in')`);
       const signIn = async (secret: string) => {
         await page.evaluate(`document.querySelectorAll('.sign-in [type=radio]')[1].click()`);
@@ -275,11 +262,11 @@ describe.skipIf(!HAS_BROWSER)(`results of Explore in a browser${REASON}`, { time
         await signIn('wrong');
         await page.until(shows('does not accept'));
       }
-      if (kind === 'by a link') await page.go(`${world.engine.url}/#console-secret=${CONSOLE_SECRET}`);
+      if (kind === 'by a link') await page.go(`${engine.url}/#console-secret=${CONSOLE_SECRET}`);
       else await signIn(CONSOLE_SECRET);
       if (kind === 'on Data') {
         await page.until(`document.querySelector('.data select')`);
-        await page.go(`${world.engine.url}/console/`);
+        await page.go(`${engine.url}/console/`);
       }
       await page.until(`${editorHas('Example')} && ${TABS} === 'Example'`);
       await sleep(700);

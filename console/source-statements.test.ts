@@ -55,14 +55,17 @@ describe.skipIf(!HAS_BROWSER)(`statements of pages${REASON}`, { timeout: TIMEOUT
     proxy = await openProxy(source.url);
     // The engine itself sends none: it fetches no events, and does not check the database.
     world = await startConsole('', { eventsFetchBatchSize: 0, sourceCheckInterval: 0 });
-    const must = async (type: string, args: object) =>
-      expect([type, (await world.engine.admin(type, args)).status]).toEqual([type, 200]);
     const connection_info = { database_url: proxy.url };
-    await must('pg_add_source', { name: 'shop', configuration: { connection_info } });
-    await must('pg_track_table', { source: 'shop', table: BOOK });
+    await world.engine.must('pg_add_source', { name: 'shop', configuration: { connection_info } });
+    await world.engine.must('pg_track_table', { source: 'shop', table: BOOK });
     const permission = { columns: ['id', 'title'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
-    await must('pg_create_select_permission', { source: 'shop', table: BOOK, role: 'reader', permission });
-    await must('pg_create_event_trigger', {
+    await world.engine.must('pg_create_select_permission', {
+      source: 'shop',
+      table: BOOK,
+      role: 'reader',
+      permission,
+    });
+    await world.engine.must('pg_create_event_trigger', {
       ...{ source: 'shop', table: BOOK, name: 'told' },
       ...{ webhook: 'http://127.0.0.1:9', insert: { columns: '*' } },
     });

@@ -82,10 +82,7 @@ await describeKube('the metadata database and its key', (kube) => {
   };
 
   test.skipIf(REASON !== '')(`are restored by the commands of the guide${REASON}`, async () => {
-    const { admin, graphql } = await start();
-    const must = async (type: string, args: object) => {
-      expect(await admin(type, args)).toMatchObject({ status: 200 });
-    };
+    const { admin, graphql, must } = await start();
     await admin(
       'run_sql',
       { sql: 'create table note (id int primary key); insert into note values (7)' },

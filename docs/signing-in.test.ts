@@ -8,8 +8,8 @@ import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jwtSecret } from '../engine/config/jwt-secret.ts';
 import { blocksOf } from '../operator/testing/guide.ts';
-import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
+import { testDatabase } from '../testing/world.ts';
 
 type Claims = { readonly iss: string; readonly aud: readonly string[]; readonly sub: string };
 
@@ -24,7 +24,7 @@ const MESSAGES = [...page.split('## When it is refused')[1]!.matchAll(/^\| (`.*`
   ([, cell]) => [...cell!.matchAll(/`([^`]+)`/g)].map(([, message]) => message!),
 );
 
-let database: TestDatabase;
+const database = testDatabase();
 let keys: Server;
 let privateKey: CryptoKey;
 beforeAll(async () => {
@@ -33,13 +33,9 @@ beforeAll(async () => {
   const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'RS256' }] });
   keys = createServer((_, response) => response.end(jwks)).listen(0, '127.0.0.1');
   await new Promise((resolve) => keys.once('listening', resolve));
-  database = await createDatabase();
   await database.sql('create table note (id serial primary key, owner text, body text)');
 });
-afterAll(async () => {
-  keys.close();
-  await database.drop();
-});
+afterAll(() => keys.close());
 
 describe.each(providers)('$name', ({ configuration, claims }) => {
   let engine: TestEngine;

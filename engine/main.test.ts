@@ -27,15 +27,15 @@ describe('a table becomes an API', () => {
   beforeAll(async () => {
     database = await createDatabase();
     engine = await startTestEngine({ databaseUrl: database.url });
-    await expectSuccess('run_sql', { sql: TABLES });
-    await expectSuccess('pg_track_table', { table: 'author' });
-    await expectSuccess('pg_track_table', { table: { schema: 'public', name: 'article' } });
-    await expectSuccess('pg_create_object_relationship', {
+    await engine.must('run_sql', { sql: TABLES });
+    await engine.must('pg_track_table', { table: 'author' });
+    await engine.must('pg_track_table', { table: { schema: 'public', name: 'article' } });
+    await engine.must('pg_create_object_relationship', {
       table: 'article',
       name: 'author',
       using: { foreign_key_constraint_on: 'author_id' },
     });
-    await expectSuccess('pg_create_array_relationship', {
+    await engine.must('pg_create_array_relationship', {
       table: 'author',
       name: 'articles',
       using: { foreign_key_constraint_on: { table: 'article', columns: ['author_id'] } },
@@ -60,13 +60,8 @@ describe('a table becomes an API', () => {
     await database?.drop();
   });
 
-  async function expectSuccess(type: string, args: unknown): Promise<void> {
-    const { status, body } = await engine.admin(type, args);
-    expect(status, JSON.stringify(body)).toBe(200);
-  }
-
-  function permit(kind: string, table: string, permission: unknown): Promise<void> {
-    return expectSuccess(`pg_create_${kind}_permission`, { table, role: 'writer', permission });
+  function permit(kind: string, table: string, permission: unknown) {
+    return engine.must(`pg_create_${kind}_permission`, { table, role: 'writer', permission });
   }
 
   test('the administrator sees everything, nested', async () => {
@@ -211,10 +206,10 @@ describe('a table becomes an API', () => {
   });
 
   test('numbers keep their digits, in input and output', async () => {
-    await expectSuccess('run_sql', {
+    await engine.must('run_sql', {
       sql: 'create table amount (id bigint primary key, exact numeric, detail jsonb)',
     });
-    await expectSuccess('pg_track_table', { table: 'amount' });
+    await engine.must('pg_track_table', { table: 'amount' });
     const values =
       '"id": 9007199254740993, "exact": 12345678901234567890.123, "detail": {"n": 9007199254740995}';
     const query =
@@ -255,8 +250,8 @@ describe('a table becomes an API', () => {
     try {
       const ask = () => replica.graphql('{ label { id } }');
       expect((await ask()).data).toBeUndefined();
-      await expectSuccess('run_sql', { sql: 'create table label (id int primary key)' });
-      await expectSuccess('pg_track_table', { table: 'label' });
+      await engine.must('run_sql', { sql: 'create table label (id int primary key)' });
+      await engine.must('pg_track_table', { table: 'label' });
       await expect.poll(ask, { timeout: 20_000, interval: 50 }).toEqual({ data: { label: [] } });
       const { body } = await engine.admin<{ resource_version: number }>(
         'export_metadata',

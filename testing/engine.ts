@@ -45,6 +45,8 @@ export type TestEngine = {
       readonly headers?: Readonly<Record<string, string>>;
     },
   ) => Promise<{ readonly status: number; readonly body: T }>;
+  /** Sends one admin operation that has to succeed, and returns the body of its answer. */
+  readonly must: <T = Record<string, unknown>>(...request: Parameters<TestEngine['admin']>) => Promise<T>;
   /** Requests any path with the admin secret. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
   readonly close: () => Promise<void>;
@@ -84,6 +86,16 @@ export async function startTestEngine({
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
+  const admin: TestEngine['admin'] = async (
+    type,
+    args,
+    { endpoint, version, resourceVersion, headers = {} } = {},
+  ) => {
+    const path = endpoint ?? (type.endsWith('run_sql') ? '/v2/query' : '/v1/metadata');
+    const body = { type, args, version, resource_version: resourceVersion };
+    const response = await post(path, body, { ...secret, ...headers });
+    return { status: response.status, body: (await response.json()) as never };
+  };
   return {
     url: engine.url,
     adminSecret,
@@ -97,11 +109,11 @@ export async function startTestEngine({
       );
       return response.json() as never;
     },
-    admin: async (type, args, { endpoint, version, resourceVersion, headers = {} } = {}) => {
-      const path = endpoint ?? (type.endsWith('run_sql') ? '/v2/query' : '/v1/metadata');
-      const body = { type, args, version, resource_version: resourceVersion };
-      const response = await post(path, body, { ...secret, ...headers });
-      return { status: response.status, body: (await response.json()) as never };
+    admin,
+    must: async (type, args, options) => {
+      const { status, body } = await admin(type, args, options);
+      if (status !== 200) throw new Error(`${type}: ${status} ${JSON.stringify(body)}`);
+      return body as never;
     },
     fetch: (path, init = {}) =>
       fetch(engine.url + path, { ...init, headers: { ...secret, ...init.headers } }),

@@ -57,3 +57,17 @@ export async function openSocket(
     close: () => socket.close(),
   };
 }
+
+/** Opens a WebSocket of `graphql-transport-ws` with the admin secret of an engine and other headers, which the engine has accepted. */
+export async function openSession(
+  { url, adminSecret }: { readonly url: string; readonly adminSecret: string },
+  headers: Readonly<Record<string, string>> = {},
+  path?: string,
+): Promise<TestSocket> {
+  const session = await openSocket(url, 'graphql-transport-ws', {}, path);
+  const all = { 'x-engine-admin-secret': adminSecret, ...headers };
+  session.send({ type: 'connection_init', payload: { headers: all } });
+  const { type } = await session.next();
+  if (type !== 'connection_ack') throw new Error(`the engine sent ${type}`);
+  return session;
+}

@@ -6,7 +6,7 @@ import {
   checkedEngineAddressOf,
   engineAddressOf,
   type Flag,
-  flagLine,
+  flagLines,
   parseFlagTable,
   textOf,
   textsOf,
@@ -53,9 +53,7 @@ FOLDER is a metadata directory, the one with version.yaml, or a file with export
 and --engine, the schema of each role. --replay sends each recorded operation to both engines and compares the answers; of a
 subscription, its first result, or as many as the recording says. Nothing is changed, except by mutations with --mutations.
 
-${Object.entries<Flag>(FLAGS)
-  .map(([name, flag]) => flagLine(name, flag, { indent: '' }))
-  .join('\n')}
+${flagLines(FLAGS, { indent: '' })}
 
 Exit codes: 0 the same, 1 something differs or has no effect, 2 something could not be compared, or wrong flags.
 Guide: docs/guides/coming-from-hasura.md

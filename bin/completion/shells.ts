@@ -6,7 +6,7 @@ export const SHELLS = { bash, zsh, fish } as const;
 export type Shell = keyof typeof SHELLS;
 
 function bash(commands: readonly CommandFlags[]): string {
-  const names = namesOf(commands);
+  const names = [...commands.map(({ name }) => name), 'version', 'help'].join(' ');
   const lines = scopesOf(commands);
   const flags = lines.map(
     ({ key, flags }) => `    ${quoted(key)}) flags=${quoted(flags.map(dashed).join(' '))} ;;`,
@@ -130,7 +130,7 @@ function zshCase({ name, flags }: Pick<CommandFlags, 'name' | 'flags'>, indent: 
 }
 
 function zshItem(name: string, summary: string): string {
-  return quoted(`${name}:${escapedColon(summary)}`);
+  return quoted(`${name}:${summary.replaceAll(':', '\\:')}`);
 }
 
 function zshSpec({ doc, takesValue, values }: HelpFlag, spelling: string): string {
@@ -206,20 +206,12 @@ function scopesOf(commands: readonly CommandFlags[]): readonly Scope[] {
   ]);
 }
 
-function namesOf(commands: readonly CommandFlags[]): string {
-  return [...commands.map(({ name }) => name), 'version', 'help'].join(' ');
-}
-
 function dashed({ long }: HelpFlag): string {
   return `--${long}`;
 }
 
 function spellings({ long, short }: HelpFlag): readonly string[] {
   return short === undefined ? [`--${long}`] : [`--${long}`, `-${short}`];
-}
-
-function escapedColon(text: string): string {
-  return text.replaceAll(':', '\\:');
 }
 
 /** Returns a text in single quotes, which mean the same in all three shells but for the quote itself. */

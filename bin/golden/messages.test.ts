@@ -16,9 +16,8 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { OVERRIDABLE } from '../../operator/folder/flag-table.ts';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { runCommand } from '../../testing/output.ts';
+import { testWorld } from '../../testing/world.ts';
 import { COMMANDS } from '../commands.mjs';
 import { type CommandFlags, commandsWithFlags, type HelpFlag } from '../completion/flags.ts';
 
@@ -33,13 +32,13 @@ type Name = (typeof NAMES)[number];
 const CLOSED = 'http://127.0.0.1:2';
 const folder = mkdtempSync(join(tmpdir(), 'pergola-messages-'));
 const path = (name: string) => join(folder, name);
-let database: TestDatabase;
-let engine: TestEngine;
 let commands: ReadonlyMap<string, CommandFlags>;
 
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const { engine } = testWorld();
+
 beforeAll(async () => {
-  database = await createDatabase();
-  engine = await startTestEngine({ databaseUrl: database.url });
   commands = new Map((await commandsWithFlags()).map((command) => [command.name, command]));
   for (const [name, text] of Object.entries(FILES)) {
     mkdirSync(dirname(path(name)), { recursive: true });
@@ -48,11 +47,6 @@ beforeAll(async () => {
   mkdirSync(path('EMPTY'));
   mkdirSync(path('LOOP'));
   symlinkSync('loop.yaml', path('LOOP/loop.yaml'));
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-  rmSync(folder, { recursive: true });
 });
 beforeEach(() => {
   for (const name of ['ADMIN_SECRET', 'HEADER_PREFIX', 'DATABASE_URL']) {

@@ -8,30 +8,24 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { run as apply } from '../../operator/commands/apply.ts';
 import { run as validate } from '../../operator/commands/validate.ts';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { createDatabase } from '../../testing/database.ts';
 import { captureOutput } from '../../testing/output.ts';
+import { testWorld } from '../../testing/world.ts';
 import { run as init } from '../init.ts';
 import { compareFile, compareFolder, contentOf, writeTo } from '../testing/golden-folder.ts';
 
 const GOLDEN = join(import.meta.dirname, 'golden');
 const LEAGUE = join(GOLDEN, 'league');
 
-let database: TestDatabase;
-let engine: TestEngine;
 let root: string;
+afterAll(() => rmSync(root, { recursive: true }));
+
+const { database, engine } = testWorld(() => readFileSync(join(LEAGUE, 'schema.sql'), 'utf8'));
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(readFileSync(join(LEAGUE, 'schema.sql'), 'utf8'));
-  engine = await startTestEngine({ databaseUrl: database.url });
   root = mkdtempSync(join(tmpdir(), 'pergola-init-'));
 }, 180_000);
 afterEach(() => vi.restoreAllMocks());
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-  rmSync(root, { recursive: true });
-});
 
 /** Runs a command and returns its exit code and output, without the parts that differ between runs. */
 async function said(command: typeof init, ...argv: string[]): Promise<{ code: number; text: string }> {

@@ -49,7 +49,7 @@ export function summaryOf(outcome: Outcome): string {
     written(outcome),
     suggested(outcome),
     broken(outcome),
-    notes(outcome),
+    renamed(outcome) + toViews(outcome) + enumsWithoutRows(outcome),
     leftOut(outcome.proposal.leftOut),
     next(outcome),
   ]
@@ -94,10 +94,6 @@ function broken({ proposal, positions }: Outcome): string {
     return position === undefined ? [] : [`  ${position}: ${what}${reason}\n`];
   });
   return lines.length === 0 ? '' : `The database does not fit:\n${lines.join('')}`;
-}
-
-function notes(outcome: Outcome): string {
-  return renamed(outcome) + toViews(outcome) + enumsWithoutRows(outcome);
 }
 
 /** Returns how many relationships of tables lead to views, which people may want fewer of. */

@@ -34,7 +34,7 @@ export function withTables(draft: Draft, enums: ReadonlySet<string>): Draft {
   });
   // Of two tables with one name, the engine refuses the second: a table keeps its own name.
   const [others, own] = [true, false].map((isOther) =>
-    plain.filter((each) => hasOtherName(each) === isOther),
+    plain.filter((each) => (each.plain.configuration?.custom_name !== undefined) === isOther),
   );
   const start: Tracking = { draft, pending: [...own!, ...others!], reasons: new Map() };
   const { draft: made, pending, reasons } = ATTEMPTS.reduce(attempted, start);
@@ -51,10 +51,6 @@ type Tracking = {
   readonly pending: readonly { readonly table: CatalogTable; readonly plain: Table }[];
   readonly reasons: ReadonlyMap<string, string>;
 };
-
-function hasOtherName({ plain }: { readonly plain: Table }): boolean {
-  return plain.configuration?.custom_name !== undefined;
-}
 
 function attempted({ draft, pending, reasons }: Tracking, attempt: Attempt): Tracking {
   const { source } = draft.wishes;

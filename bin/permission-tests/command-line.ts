@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { FlagProblem } from '../../operator/folder/flag-problem.ts';
 import {
   type FlagTable,
-  flagLine,
+  flagLines,
   parseFlagTable,
   textOf,
   textsOf,
@@ -44,9 +44,7 @@ role. ${SQL_ORDER}
 It is the same with --database-url, and in pergola up. Every test starts from the data of these files. Triggers are not applied, and
 every Source leads to this Postgres: no database and no webhook of a trigger outside is used.
 
-${Object.entries(FLAGS)
-  .map(([name, flag]) => flagLine(name, flag, { width: 27 }))
-  .join('\n')}
+${flagLines(FLAGS, { width: 27 })}
 
 The engine takes its other options from the environment (ENGINE_GRAPHQL_*).
 Exit codes: 0 every test passed, 1 a test failed, a permission is not noticed or the coverage is too low, 2 the tests could not run.

@@ -1,8 +1,8 @@
 /** Tests which permissions a request exercises, with the API of a real engine and database. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Api, coverageOf } from '../../engine/admin/test-coverage/coverage.ts';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { printTable, readApi } from './api.ts';
 import { percentOf, printCoverage } from './coverage.ts';
 import type { PermissionTest } from './folder-tests.ts';
@@ -48,11 +48,10 @@ const metadataFor = (databaseUrl: string) => ({
   ],
 });
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let api: Api;
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create schema shelf;
     create table author (id int primary key, name text);
@@ -62,10 +61,7 @@ beforeAll(async () => {
   expect([status, body]).toEqual([200, { message: 'success' }]);
   api = await readApi({ url: engine.url, adminSecret: engine.adminSecret }, database.url);
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 function testOf(
   query: string,

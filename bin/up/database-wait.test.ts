@@ -1,6 +1,6 @@
 /** Tests what is printed while the engine waits for its database. */
 import { expect, test } from 'vitest';
-import { databaseWaitOutput } from './database-wait.ts';
+import { databaseWaitOutput } from './engine-log.ts';
 
 const line = (detail: unknown) => JSON.stringify({ level: 'warn', type: 'metadata', detail });
 const waits = (attempt: number, reason: string) =>

@@ -1,4 +1,5 @@
 /** The log of the engine: written to a file, and failed deliveries of events printed, each kind of failure once until a delivery succeeds.
+ *  Says that the engine waits for its database, which a wrong URL looks like: once for each reason.
  *  In: lines of JSON from the engine. Not here: the lines (engine/observe/sinks.ts). */
 import { closeSync, openSync, renameSync, writeSync } from 'node:fs';
 
@@ -90,4 +91,21 @@ export function parsedLine(line: string): { readonly type: string; readonly deta
   } catch {
     return undefined;
   }
+}
+
+const KIND = 'metadata database unreachable';
+
+type Detail = { readonly kind?: string; readonly reason?: string };
+
+/** Returns a receiver of lines. */
+export function databaseWaitOutput(print: (text: string) => void): (line: string) => void {
+  const reasons = new Set<string>();
+  return (line) => {
+    // Most lines are of requests: they are not parsed.
+    if (!line.includes(`"${KIND}"`)) return;
+    const { kind, reason } = (parsedLine(line)?.detail ?? {}) as Detail;
+    if (kind !== KIND || reason === undefined || reasons.has(reason)) return;
+    reasons.add(reason);
+    print(`Waiting for the database: ${reason}.\n`);
+  };
 }

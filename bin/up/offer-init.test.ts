@@ -4,20 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { killAll, pergola } from '../../testing/program.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { folderToServe, type Offer } from './offer-init.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let folder: string;
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table author (id int primary key)');
 });
-afterAll(async () => {
-  killAll();
-  await database?.drop();
-});
+afterAll(() => killAll());
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'pergola-offer-'));
 });

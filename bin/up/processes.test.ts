@@ -2,8 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, expect, test } from 'vitest';
-import { launchersOf } from './launcher.ts';
-import { fromPs, processInfo } from './processes.ts';
+import { fromPs, launchersOf, processInfo } from './processes.ts';
 
 let child: ChildProcess | undefined;
 afterEach(() => child?.kill('SIGKILL'));

@@ -2,18 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { afterAll, expect, test } from 'vitest';
+import { testDatabase } from '../../testing/world.ts';
 import { isSeed, seed } from './seed.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 const folder = mkdtempSync(join(tmpdir(), 'pergola-seed-'));
 
-beforeAll(async () => {
-  database = await createDatabase();
-});
 afterAll(async () => {
-  await database?.drop();
   rmSync(folder, { recursive: true });
 });
 

@@ -7,7 +7,7 @@ import {
   checkedEngineAddressOf,
   engineAddressOf,
   type Flag,
-  flagLine,
+  flagLines,
   parseFlagTable,
   textOf,
   textsOf,
@@ -98,9 +98,7 @@ With --where the answer has a line for each row, and the reasons of those that t
 
 VALUE is a text as Postgres reads it: id=3, published=true. With := it is JSON: title:=null, tags:='["a"]'.
 
-${Object.entries<Flag>(FLAGS)
-  .map(([name, flag]) => flagLine(name, flag, { indent: '' }))
-  .join('\n')}
+${flagLines(FLAGS, { indent: '' })}
 
 Exit codes: 0 the role may, for every row, 3 it may not, or only the write itself could say, 1 no answer, 2 wrong flags.
 Guide: docs/guides/permissions.md

@@ -2,10 +2,10 @@
  *  every message of wrong flags. `make golden` (UPDATE_GOLDEN=1) rewrites them. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { replaceMetadata } from '../../testing/engine.ts';
 import { captureOutput } from '../../testing/output.ts';
+import { testWorld } from '../../testing/world.ts';
 import { freePort } from '../free-port.ts';
 import { run } from '../why.ts';
 
@@ -74,24 +74,17 @@ const TABLES = [
   },
 ];
 
-let database: TestDatabase;
-let engine: TestEngine;
 let closedPort: number;
 
+const { engine } = testWorld(SCHEMA);
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(SCHEMA);
-  engine = await startTestEngine({ databaseUrl: database.url });
   closedPort = await freePort();
   const inherited_roles = [{ role_name: 'staff', role_set: ['author', 'auditor'] }];
   const { status, body } = await replaceMetadata(engine, { tables: TABLES }, { inherited_roles });
   expect({ status, body }).toMatchObject({ status: 200 });
 }, 180_000);
 afterEach(() => vi.restoreAllMocks());
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
 
 const ARTICLE = ['--role', 'author', '--table', 'article'];
 const of = (id: number) => [...ARTICLE, '--key', `id=${id}`];

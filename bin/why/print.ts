@@ -1,5 +1,6 @@
 /** The answer of `explain_access` as text: the verdict, the reasons, and the clauses as a tree. Pure.
  *  Not here: the answer as data (operator/folder/output.ts). */
+import { isRecord } from '../../engine/json/value.ts';
 import type { ExplainedAccess, ExplainedClause, ExplainedRows, RowVerdict } from './answer.ts';
 import type { WhyArgs } from './flags.ts';
 
@@ -141,7 +142,7 @@ function textOf({ clause, clauses = [], has_related_row }: ExplainedClause): str
       group ??
       (has_related_row === undefined && isColumn(clauses, key) ? `${key}: all of` : `the related ${key}`)
     );
-  const [[operator, operand] = ['', null], ...others] = isObject(value) ? Object.entries(value) : [];
+  const [[operator, operand] = ['', null], ...others] = isRecord(value) ? Object.entries(value) : [];
   if (group !== undefined || others.length > 0 || !operator.startsWith('_'))
     return `${key} ${JSON.stringify(value)}`;
   return `${key} ${operator} ${JSON.stringify(operand)}`;
@@ -150,10 +151,6 @@ function textOf({ clause, clauses = [], has_related_row }: ExplainedClause): str
 /** True when the clauses are operators of the same column. */
 function isColumn(clauses: readonly ExplainedClause[], key: string): boolean {
   return clauses.every(({ clause }) => Object.keys(clause)[0] === key);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function factsOf({

@@ -1,9 +1,11 @@
 /** The surroundings of tests of the pages: the built console, an engine that serves it on a database of its own, a browser, and what a user
  *  does. Tests are skipped where there is no browser (testing/browser.ts). Not here: what the pages must show (the tests). */
 import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type Browser, type Page, startBrowser } from '../../testing/browser.ts';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../testing/engine.ts';
+import { later } from '../../testing/world.ts';
 import { buildChangedConsole } from '../build.ts';
 
 export { HAS_BROWSER, REASON } from '../../testing/browser.ts';
@@ -43,6 +45,28 @@ export async function startConsole(
       await engine.close();
       await database.drop();
     },
+  };
+}
+
+/** Starts the console for the tests of a `describe`, and opens a page for each of them, as wide as most windows. */
+export function useConsole(
+  ...world: Parameters<typeof startConsole>
+): Omit<ConsoleWorld, 'close'> & { readonly page: Page } {
+  let started: ConsoleWorld | undefined;
+  let page: Page | undefined;
+  beforeAll(async () => {
+    started = await startConsole(...world);
+  }, TIMEOUT_MS);
+  afterAll(() => started?.close());
+  beforeEach(async () => {
+    page = await started!.browser.newPage();
+    await page.resize(1440, 900);
+  });
+  return {
+    database: later(() => started?.database),
+    engine: later(() => started?.engine),
+    browser: later(() => started?.browser),
+    page: later(() => page),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Tests thousands of Table resources on one engine: the first sync, one change, the operator's memory, and its load when idle, each
  *  with a limit. The steps are one story and run in order; they print their measurements.
  *  The time limits are for a machine whose API server creates a resource in five milliseconds; on a slower one they are longer in
- *  proportion. `npm run scale` breaks the times down without a cluster; E2E_SCALE=0 skips the story.
+ *  proportion. `npm run scale` breaks the times down without a cluster.
  *  Not here: creating and watching the resources (testing/scale.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -37,7 +37,7 @@ let tables: ManyTables;
 let door: Door;
 let slowness = 1;
 
-describe.skipIf(process.env['E2E_SCALE'] === '0')('thousands of resources', () => {
+describe('thousands of resources', () => {
   beforeAll(async () => {
     const config = new KubeConfig();
     config.loadFromDefault();

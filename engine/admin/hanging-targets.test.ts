@@ -3,8 +3,8 @@
  *  Rule: docs/reference/behaviour/metadata-api.md, "Targets that do not answer". */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import { runAdmin } from './run.ts';
 import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
@@ -12,7 +12,7 @@ import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 /** The most that others wait: the patience in a turn and what a busy machine adds. */
 const SOON_MS = 1500;
 
-let other: TestDatabase;
+const other = testDatabase();
 let service: RemoteService;
 /** The ways to the database and the service. */
 let gates: Readonly<Record<Kind, Gate>>;
@@ -68,14 +68,10 @@ async function openGate(target: string): Promise<Gate> {
 const SETUP = `create table note (id int primary key, text text); insert into note values (1, 'a');`;
 
 beforeAll(async () => {
-  other = await createDatabase();
   await other.sql(`create table far (id int primary key); insert into far values (1);`);
   service = await startRemote('type Query { hello: String }', { 'Query.hello': () => 'hi' });
 });
-afterAll(async () => {
-  await service?.close();
-  await other?.drop();
-});
+afterAll(() => service?.close());
 
 async function start(options: Parameters<typeof startTestEngine>[0] = {}, beside?: AdminTestEngine) {
   const started = await startTestEngine(options, beside);

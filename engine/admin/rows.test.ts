@@ -1,10 +1,6 @@
 /** select, count, insert, update and delete of the admin API: what they answer, for whom, and what a role must not see or write. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-
-let database: TestDatabase;
-let engine: TestEngine;
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 
 const SCHEMA = `
   create table author (id int primary key, name text not null, secret text, born date default '2000-01-01');
@@ -86,21 +82,15 @@ const METADATA = {
   ],
 };
 
+const { database, engine } = testWorld(SCHEMA, (database) => ({
+  env: { ENGINE_GRAPHQL_DATABASE_URL: database.url },
+}));
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(SCHEMA);
-  engine = await startTestEngine({
-    databaseUrl: database.url,
-    env: { ENGINE_GRAPHQL_DATABASE_URL: database.url },
-  });
-  expect((await engine.admin('replace_metadata', METADATA)).status).toBe(200);
+  await engine.must('replace_metadata', METADATA);
 });
 beforeEach(async () => {
   await database.sql(ROWS);
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
 });
 
 const USER = (id: number) => ({ 'x-engine-role': 'user', 'x-engine-user-id': String(id) });

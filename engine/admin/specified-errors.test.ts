@@ -2,14 +2,10 @@
  *  Not here: the texts of all rows (errors/errors.test.ts). Spec: "Errors". */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 import type { ErrorName } from '../errors/errors.ts';
 import { SPECIFIED_ERRORS } from '../errors/testing/specified-errors.ts';
-
-let database: TestDatabase;
-let engine: TestEngine;
 
 const SCHEMA = `
   create table author (id int primary key, name text not null, email text);
@@ -28,10 +24,9 @@ const byForeignKey = (table: string, name: string, column: string) => ({
   using: { foreign_key_constraint_on: column },
 });
 
+const { engine } = testWorld(SCHEMA);
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(SCHEMA);
-  engine = await startTestEngine({ databaseUrl: database.url });
   const op = (type: string, args: unknown) => ({ type, args });
   const made = await engine.admin(
     'bulk',
@@ -53,10 +48,6 @@ beforeAll(async () => {
     { endpoint: '/v1/query' },
   );
   expect(made.status).toBe(200);
-});
-afterAll(async () => {
-  await engine.close();
-  await database.drop();
 });
 
 type Answer = { readonly status: number; readonly body: unknown };

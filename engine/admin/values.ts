@@ -9,7 +9,7 @@ import { OneOffEvent } from '../metadata/schema/event.ts';
 import { Metadata } from '../metadata/schema/metadata.ts';
 import { variablesIn } from '../metadata/variables.ts';
 import type { UnitOfWork } from '../state/unit-of-work.ts';
-import type { SealedRow } from '../store/values.ts';
+import type { SealedValue } from '../values/named-values.ts';
 import { seal, unseal, type ValueKey } from '../values/seal.ts';
 import type { Performer } from './request.ts';
 
@@ -84,7 +84,7 @@ export const reencryptValues: Performer<'reencrypt_values'> = async (work) => {
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-function textOf({ name, keyId, sealed }: SealedRow, keys: readonly ValueKey[]): string | undefined {
+function textOf({ name, keyId, sealed }: SealedValue, keys: readonly ValueKey[]): string | undefined {
   const key = keys.find(({ id }) => id === keyId);
   return key && unseal(name, sealed, key);
 }

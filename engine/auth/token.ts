@@ -21,7 +21,6 @@ import { headerText } from '../outgoing/header-values.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import type { Session } from '../resolve/session.ts';
 import { sessionOfClaims } from './claims.ts';
-import { cookieOf } from './cookie.ts';
 import { openJwks } from './jwks.ts';
 
 /** A secret and what verifies its tokens. Returns the claims of a token, or rejects with an error of the library. */
@@ -194,4 +193,17 @@ function withoutScheme(value: string | undefined): string | undefined {
 
 function textOf(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === 'object' ? value.join(', ') : value;
+}
+
+/** Returns one cookie of a Cookie header. RFC 6265, section 4.2.1. */
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  for (const pair of header?.split(';') ?? []) {
+    const equals = pair.indexOf('=');
+    if (equals < 0 || pair.slice(0, equals).trim() !== name) continue;
+    return pair
+      .slice(equals + 1)
+      .trim()
+      .replace(/^"(.*)"$/, '$1');
+  }
+  return undefined;
 }

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { expect, test } from 'vitest';
+import { testDatabase } from '../../testing/world.ts';
 import { type CatalogChanges, type ChangedFunction, catalogChanges } from './changes.ts';
 import { introspect } from './introspect.ts';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const FIXTURE = `
   drop schema if exists public cascade;

@@ -1,6 +1,6 @@
 /** Twin of distribution.ts: the rows of a cluster's catalog, as Citus 13 has them, and the questions to a database that is no cluster. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { testDatabase } from '../../testing/world.ts';
 import { distributionsOf, printDistribution } from './distribution.ts';
 import { introspect } from './introspect.ts';
 
@@ -18,12 +18,10 @@ const row = (
   column,
 });
 
-let database: TestDatabase;
+const database = testDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table author (id int primary key)');
 });
-afterAll(() => database.drop());
 
 test('a table is distributed by a column, on one shard, a reference table or local', async () => {
   const rows = [

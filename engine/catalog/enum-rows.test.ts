@@ -1,12 +1,12 @@
 /** Rows of enum tables out of a real database: which are read, and which are left alone. */
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { testDatabase } from '../../testing/world.ts';
 import { withEnumRows } from './enum-rows.ts';
 import { introspect } from './introspect.ts';
 import type { Catalog } from './types.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let catalog: Catalog;
 let statements: string[] = [];
 const client = {
@@ -21,7 +21,6 @@ const named = (...names: readonly string[]) => ({
 const rowsOf = ({ enumRows }: Catalog) => Object.fromEntries([...enumRows.values()].entries());
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table color (value text primary key, comment text);
     insert into color values ('red', '#f00'), ('blue', ''), ('o''hara', null);
@@ -32,7 +31,6 @@ beforeAll(async () => {
   `);
   catalog = await introspect(client);
 });
-afterAll(() => database.drop());
 
 test('values and comments are read, an empty comment is none', async () => {
   const read = await withEnumRows(client, catalog, named('color', 'odd "name', 'empty'));

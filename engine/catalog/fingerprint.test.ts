@@ -2,17 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { currentSum, type Fingerprinted, fingerprintsOf, sumOf } from './fingerprint.ts';
 
 const TABLE: Fingerprinted = { kind: 'table', schema: 'public', name: 'note' };
 const FUNCTION: Fingerprinted = { kind: 'function', schema: 'public', name: 'noted' };
 const user = `reader_${randomUUID().slice(0, 8)}`;
-let database: TestDatabase;
+const database = testDatabase();
 let client: pg.Client;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`create table note (id int primary key, text text); create table other (id int primary key);
     create function noted() returns int language sql as 'select 1'; create role ${user} login;
     create function seen() returns trigger language plpgsql as 'begin return new; end'`);
@@ -21,10 +20,7 @@ beforeAll(async () => {
   client = new pg.Client({ connectionString: url.href });
   await client.connect();
 });
-afterAll(async () => {
-  await client.end();
-  await database.drop();
-});
+afterAll(() => client.end());
 
 const CHANGES: readonly (readonly [string, boolean])[] = [
   ['alter table note add column more int', true],

@@ -1,11 +1,12 @@
 /** Introspection against a real Postgres: what is in the catalog, and what must not be. */
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { createDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { introspect } from './introspect.ts';
 import type { Catalog, CatalogTable } from './types.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let catalog: Catalog;
 
 const tableOf = (name: string, schema = 'public'): CatalogTable =>
@@ -19,12 +20,9 @@ async function ask(url: string): Promise<Catalog> {
 }
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(SCHEMA);
   catalog = await ask(database.url);
 });
-
-afterAll(() => database.drop());
 
 test('every kind of relation is listed, of every schema but the system’s and the engine’s own', () => {
   const kinds = [...catalog.tables.values()].map((t) => [`${t.schema}.${t.name}`, t.kind]);

@@ -1,7 +1,9 @@
 /** OPERATORS: every comparison of `where` arguments and permissions, one row each. Input types, planning, the "works only on" error
  *  and the documents are derived from it. sql/operators.ts has one SQL template for each row and does not compile while one is
  *  missing. Rows are in the order of the documents and the schema. Spec: BoolExp; docs/reference/behaviour/operators.md. */
-import { SCALARS, type Scalar, type ScalarFamily } from './scalars.ts';
+
+import { qualifiedKey } from '../metadata/schema/common.ts';
+import { isOfExtension, SCALARS, type Scalar, type ScalarFamily } from './scalars.ts';
 import { arrayOf, baseType, builtinType, type PgType } from './types.ts';
 
 /** The languages of patterns. */
@@ -219,4 +221,15 @@ export const RULE_OPERATORS = Object.keys(OPERATORS) as readonly OperatorName[];
 /** Returns the operator of a key in a permission: `_eq`, `$eq`, or an alias such as `$ne`. */
 export function operatorOfRule(key: string): OperatorName | undefined {
   return /^[_$]/.test(key) ? BY_RULE_NAME.get(key.slice(1)) : undefined;
+}
+
+/** Returns the schema in which Postgres finds the operators that compare two values of the types; null when a bare operator is the right one. It finds
+ *  those of pg_catalog, which Postgres searches first. Operators of an extension belong to the extension's schema, which may be outside the
+ *  search path: a bare `=` is then unknown, or compares the text of the values. PostgreSQL manual, "Operator Type Resolution". */
+export function operatorSchema(left: PgType, right: PgType = left): string | null {
+  const [one, other] = [baseType(left), baseType(right)];
+  const known = one.operators?.[qualifiedKey(other)] ?? other.operators?.[qualifiedKey(one)];
+  if (known !== undefined) return known;
+  // A type that a cast names is not read from the catalog.
+  return isOfExtension(one) && qualifiedKey(one) === qualifiedKey(other) ? one.schema : null;
 }

@@ -1,6 +1,6 @@
 /** Scalars: names and capabilities by type, and their JSON form against a real Postgres for every built-in type. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { testDatabase } from '../../testing/world.ts';
 import { SCALARS, scalarOf } from './scalars.ts';
 import { arrayOf, builtinType, type PgType } from './types.ts';
 
@@ -46,15 +46,13 @@ test('a scalar always has a name GraphQL can spell', () => {
   expect(scalarOf(typeIn('public', '1st', 'enum')).name).toBe('pg_1st');
 });
 
-let database: TestDatabase;
+const database = testDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(
     'create extension citext; create extension ltree; create extension hstore;' +
       " create type mood as enum ('gl\"ad'); create type pair as (x int, y text); create domain small as int2",
   );
 });
-afterAll(() => database.drop());
 
 /** Awkward values of each type, among them those JSON has no word for. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {

@@ -3,8 +3,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cpuMilliseconds } from '../../testing/cpu-time.ts';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { randomBits } from '../../testing/random-bits.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { oneStatement } from '../database/one-statement.ts';
 import { headOf, splitStatements, splitSteps } from './split-statements.ts';
 import { pieceAt } from './sql-pieces.ts';
@@ -207,20 +207,16 @@ const sentencesOf = (seed: number, length: number): string[] => {
 };
 
 describe('Postgres', () => {
-  let database: TestDatabase;
+  const database = testDatabase();
   let client: pg.Client;
   let version: number;
   beforeAll(async () => {
-    database = await createDatabase();
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
     const { rows } = await client.query("select current_setting('server_version_num')::int as version");
     ({ version } = rows[0]);
   });
-  afterAll(async () => {
-    await client.end();
-    await database.drop();
-  });
+  afterAll(() => client.end());
 
   const failureOf = (query: string | pg.QueryConfig): Promise<Record<string, string> | undefined> =>
     client.query(query).then(

@@ -2,6 +2,7 @@
  *  are found. Error messages never repeat the text, because it contains keys.
  *  Not here: signatures (auth/token.ts). Reference: docs/reference/behaviour/authentication.md. */
 import { createPublicKey } from 'node:crypto';
+import { isRecord } from '../json/value.ts';
 import { type OptionType, OptionValueError } from './option-types.ts';
 
 const JWT_ALGORITHMS = [
@@ -66,7 +67,7 @@ export const jwtSecrets: OptionType<readonly JwtSecret[]> = {
 type Json = Readonly<Record<string, unknown>>;
 
 function secretFrom(value: unknown): JwtSecret {
-  if (!isObject(value)) return wrong('expects a JSON object such as {"type": "RS256", "key": "…"}');
+  if (!isRecord(value)) return wrong('expects a JSON object such as {"type": "RS256", "key": "…"}');
   const path = optionalText(value, 'claims_namespace_path');
   const name = optionalText(value, 'claims_namespace');
   if (path !== null && name !== null) {
@@ -128,9 +129,9 @@ function typeOfPublicKey(text: string): string | undefined {
  *  lower-case. The claims about roles are required, whatever their prefix. */
 function claimsMapFrom(value: unknown): JwtSecret['claimsMap'] {
   if (value === undefined || value === null) return null;
-  if (!isObject(value)) return wrong('expects "claims_map" to be an object');
+  if (!isRecord(value)) return wrong('expects "claims_map" to be an object');
   const entries = Object.entries(value).map(([name, source]): [string, ClaimSource] => {
-    if (isObject(source) && typeof source['path'] === 'string') {
+    if (isRecord(source) && typeof source['path'] === 'string') {
       return [name.toLowerCase(), { kind: 'path', path: source['path'], standard: source['default'] }];
     }
     return [name.toLowerCase(), { kind: 'literal', value: source }];
@@ -159,7 +160,7 @@ function skewFrom(value: unknown): number {
 
 function locationFrom(value: unknown): TokenLocation {
   if (value === undefined || value === null) return { kind: 'authorization' };
-  const location = isObject(value) ? value : {};
+  const location = isRecord(value) ? value : {};
   const name = optionalText(location, 'name');
   if (location['type'] === 'Authorization') return { kind: 'authorization' };
   if (location['type'] === 'Cookie' && name !== null) return { kind: 'cookie', name };
@@ -172,10 +173,6 @@ function optionalText(value: Json, name: string): string | null {
   const text = value[name];
   if (text === undefined || text === null) return null;
   return typeof text === 'string' && text !== '' ? text : wrong(`expects "${name}" to be a text`);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function jsonOf(text: string): unknown {

@@ -1,25 +1,21 @@
 /** Tests statements whose session has cached an earlier schema: they are repeated in a new one, once, and only where nothing was
  *  written. Schemas and requests at random: end-to-end/schema-changes.test.ts. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../../testing/pgbouncer.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type Database, type NamedStatement, openDatabase } from './pool.ts';
 
 const CONNECTIONS = 6;
 const isThere = hasPgbouncer();
 const why = isThere ? '' : ' (skipped: there is no pgbouncer on the PATH)';
 
-let source: TestDatabase;
+const source = testDatabase();
 let bouncer: Pgbouncer | undefined;
 
 beforeAll(async () => {
-  source = await createDatabase();
   if (isThere) bouncer = await startPgbouncer(source.url, { poolSize: CONNECTIONS });
 });
-afterAll(async () => {
-  await bouncer?.close();
-  await source.drop();
-});
+afterAll(() => bouncer?.close());
 
 const named = (name: string, text: string): NamedStatement => ({ name, text });
 const codeOf = (failure: unknown) => (failure as { readonly code?: string }).code;

@@ -1,15 +1,14 @@
 /** Twins of pg-errors.ts: failures of a real Postgres as what a client reads. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { toGraphqlError } from '../errors/engine-error.ts';
 import { engineErrorOf, sqlStateOf } from './pg-errors.ts';
 import { type Database, isConnectionLost, openDatabase } from './pool.ts';
 
-let source: TestDatabase;
+const source = testDatabase();
 let database: Database;
 
 beforeAll(async () => {
-  source = await createDatabase();
   await source.sql(`
     create extension if not exists btree_gist;
     create table parent (id int primary key, name text unique, age int not null check (age > 0));
@@ -21,10 +20,7 @@ beforeAll(async () => {
   database = openDatabase(source.url);
 });
 
-afterAll(async () => {
-  await database.close();
-  await source.drop();
-});
+afterAll(() => database.close());
 
 const asked = (text: string) => ({ text, isByAdministrator: true });
 

@@ -4,7 +4,7 @@ import '../../testing/seed.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type CuttingProxy, openProxy } from '../wire/testing/proxy.ts';
 import { type Database, openDatabase, type Patience } from './pool.ts';
 
@@ -12,12 +12,11 @@ const MOST_CONNECTIONS = 8;
 /** Longer than all work of a run, shorter than a hang. */
 const MOST_MS = 15_000;
 
-let source: TestDatabase;
+const source = testDatabase();
 let proxy: CuttingProxy;
 let database: Database;
 
 beforeAll(async () => {
-  source = await createDatabase();
   await source.sql(
     'create table written (task int, step int, primary key (task, step)); create table shared (count int)',
   );
@@ -28,7 +27,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await database.close(AbortSignal.timeout(1000));
   await proxy.close();
-  await source.drop();
 });
 
 type Step = 'insert' | 'lock' | 'nap' | 'fail';

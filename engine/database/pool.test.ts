@@ -1,18 +1,16 @@
 /** Twins of pool.ts, against a real Postgres whose connections are broken on purpose. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { testDatabase } from '../../testing/world.ts';
 import { thrownMessage } from '../errors/engine-error.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
 import { type Database, openDatabase } from './pool.ts';
 
-let source: TestDatabase;
+const source = testDatabase();
 let database: Database;
 
 beforeAll(async () => {
-  source = await createDatabase();
   await source.sql('create table item (id int primary key)');
 });
-afterAll(() => source.drop());
 beforeEach(async () => {
   await source.sql('truncate item');
   database = openDatabase(source.url, { maxConnections: 2 });

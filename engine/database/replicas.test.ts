@@ -1,21 +1,19 @@
 /** Read replicas that refuse connections. Behaviour: docs/reference/behaviour/metadata.md, "Sources". */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import type { TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { openDatabase } from './pool.ts';
 import { Replicas } from './replicas.ts';
 
-let home: TestDatabase;
-let replica: TestDatabase;
+const home = testDatabase();
+const replica = testDatabase();
 const reader = `reader_${process.pid}`;
 
 beforeAll(async () => {
-  [home, replica] = await Promise.all([createDatabase(), createDatabase()]);
   await home.sql(`create role ${reader} login`);
 });
 afterAll(async () => {
-  await replica.drop();
   await home.sql(`drop role ${reader}`);
-  await home.drop();
 });
 
 const nameOf = (database: TestDatabase) => new URL(database.url).pathname.slice(1);

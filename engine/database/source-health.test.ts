@@ -1,22 +1,18 @@
 /** Whether sources can be asked something, against a real database and none. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { SourceHealth } from './source-health.ts';
 import { Sources } from './sources.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 const sources = new Sources({ env: {}, folders: [] });
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create sequence asked');
 });
-afterAll(async () => {
-  await sources.close();
-  await database.drop();
-});
+afterAll(() => sources.close());
 
 function sourceAt(url: Source['configuration']['connection_info']['database_url'], check?: object): Source {
   return {

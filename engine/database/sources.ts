@@ -215,7 +215,7 @@ export class Sources {
         return [];
       } catch (error) {
         if (!(error instanceof EngineError)) throw error;
-        return [placedAt(path, error)];
+        return [path.reduceRight<EngineError>((placed, step) => placed.at(step), error)];
       }
     });
   }
@@ -348,10 +348,6 @@ export class Sources {
       return [];
     }
   }
-}
-
-function placedAt(path: readonly PathStep[], error: EngineError): EngineError {
-  return path.reduceRight<EngineError>((placed, step) => placed.at(step), error);
 }
 
 /** True when the source connects with the option --database-url. */

@@ -1,9 +1,9 @@
 /** Compares verdicts on random changes of a select permission with what the role reads before and after, in sessions with different
  *  variables: `narrower` reads nothing that it did not read before, `wider` all that it did, and no change of access is both.
  *  Not here: more filters, without a role (access-verdicts.test.ts); chosen changes (engine/metadata/access). ACCESS_SEED repeats a run. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { expect, test } from 'vitest';
+import { replaceMetadata } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 import { type AccessChange, accessChange } from '../metadata/access/access-change.ts';
 import {
   type Filter,
@@ -33,18 +33,7 @@ type Permission = {
 /** Everything that a role can read, as texts. */
 type Reach = ReadonlySet<string>;
 
-let database: TestDatabase;
-let engine: TestEngine;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(SCHEMA);
-  engine = await startTestEngine({ databaseUrl: database.url });
-}, 180_000);
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+const { engine } = testWorld(() => SCHEMA);
 
 test('no verdict on a change of a permission promises more than the role finds', {
   timeout: 120_000,

@@ -1,9 +1,9 @@
 /** Compares changes of relationships and native queries with the rows that roles read before and after: a role that no change of access names
  *  reads the same rows. Permissions do not change, and relationships follow foreign keys or columns at random.
  *  Not here: chosen changes (engine/metadata/access/used-objects.test.ts). ACCESS_SEED repeats a run. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { expect, test } from 'vitest';
+import { replaceMetadata } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 import { accessChanges } from '../metadata/access/access-changes.ts';
 import { changedKeys } from '../metadata/diff.ts';
 import { objectsOf } from '../metadata/objects.ts';
@@ -17,11 +17,7 @@ type TableName = (typeof TABLE_NAMES)[number];
 const FIELDS = ['x', 'y'] as const;
 const ROLES = ['one', 'two', 'three'] as const;
 
-let database: TestDatabase;
-let engine: TestEngine;
-
-beforeAll(async () => {
-  database = await createDatabase();
+const { engine } = testWorld(async (database) => {
   // Each table has a foreign key to each table.
   const create = TABLE_NAMES.map(
     (name) => `create table ${name} (id int primary key, v int, ${columnsOf()});`,
@@ -34,11 +30,6 @@ beforeAll(async () => {
       `insert into ${name} select n, (n * ${i + 3}) % 7, ${TABLE_NAMES.map((_, j) => `1 + (n * ${2 * i + 5} + ${j} + n / 3) % 12`).join(', ')} from generate_series(1, 12) n;`,
   );
   await database.sql([...create, ...rows, ...keys].join('\n'));
-  engine = await startTestEngine({ databaseUrl: database.url });
-}, 180_000);
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
 });
 
 const columnsOf = () => TABLE_NAMES.map((to) => `to_${to} int`).join(', ');

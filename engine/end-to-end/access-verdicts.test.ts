@@ -3,9 +3,9 @@
  *  The same for a role that inherits, with random permissions of its parents and of its own, which the engine serves.
  *  Not here: chosen pairs (engine/metadata/access/compare-filters.test.ts). ACCESS_SEED repeats a run. */
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { replaceMetadata } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 import { accessChanges } from '../metadata/access/access-changes.ts';
 import { type AccessVerdict, compareFilters } from '../metadata/access/compare-filters.ts';
 import { type MetadataObject, objectsOf } from '../metadata/objects.ts';
@@ -21,20 +21,12 @@ import {
 
 const PAIRS = 400;
 
-let database: TestDatabase;
-let engine: TestEngine;
+const { engine } = testWorld(() => SCHEMA);
 
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(SCHEMA);
-  engine = await startTestEngine({ databaseUrl: database.url });
   const { status, body } = await replaceMetadata(engine, { tables: TABLES });
   expect({ status, body }).toMatchObject({ status: 200 });
 }, 180_000);
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
 
 test('no verdict promises more than Postgres keeps', async () => {
   const seed = Number(process.env['ACCESS_SEED'] ?? Date.now() % 2 ** 31);

@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { startTestEngine } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 
 type Called = { readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: unknown };
 type Reply = {
@@ -13,8 +13,6 @@ type Reply = {
   readonly afterMs?: number;
 };
 
-let database: TestDatabase;
-let engine: TestEngine;
 const calls: Called[] = [];
 let reply: Reply;
 
@@ -83,16 +81,21 @@ async function must(type: string, args: unknown): Promise<void> {
   expect(status).toBe(200);
 }
 
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(`
+afterAll(() => webhook.close());
+
+const { database, engine } = testWorld(
+  async (database) => {
+    await database.sql(`
     create table author (id int primary key, name text);
     create table book (id int primary key, author_id int references author, title text, is_public boolean);
     insert into author values (1, 'Ada'), (2, 'Bob');
     insert into book values (1, 1, 'One', true), (2, 1, 'Two', false), (3, 2, 'Three', true)`);
-  await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
-  const hook = `http://127.0.0.1:${(webhook.address() as AddressInfo).port}`;
-  engine = await startTestEngine({ databaseUrl: database.url, env: { HOOK: hook, KEY: 'the key' } });
+    await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
+  },
+  () => ({ env: { HOOK: `http://127.0.0.1:${(webhook.address() as AddressInfo).port}`, KEY: 'the key' } }),
+);
+
+beforeAll(async () => {
   await must('pg_track_table', { table: 'author' });
   await must('pg_track_table', { table: 'book' });
   await must('pg_create_select_permission', {
@@ -105,11 +108,6 @@ beforeAll(async () => {
     await must('create_action', { name, definition: { handler: `{{HOOK}}/${name}`, ...definition } });
   }
   await must('create_action_permission', { action: 'who', role: 'user' });
-});
-afterAll(async () => {
-  await engine?.close();
-  webhook.close();
-  await database?.drop();
 });
 beforeEach(() => {
   calls.length = 0;

@@ -2,26 +2,23 @@
  *  the requests of a batch are limited before they are worked on, on every endpoint, for every role. What tools send passes. */
 import { getIntrospectionQuery, type IntrospectionOptions } from 'graphql';
 import { getIntrospectionQuery as getIntrospectionQuery16 } from 'graphql-16';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { replaceMetadata } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 const TABLES = 12;
 const indices = Array.from({ length: TABLES }, (_, i) => i);
 const ROLES = ['admin', 'user', 'nobody'] as const;
 const ENDPOINTS = ['/v1/graphql', '/v1alpha1/graphql', '/v1beta1/relay'] as const;
 
+const { engine } = testWorld(() =>
+  indices
+    .map((i) => `create table t${i} (id int primary key, name text, amount int8, tags text[], up int);`)
+    .join('\n'),
+);
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(
-    indices
-      .map((i) => `create table t${i} (id int primary key, name text, amount int8, tags text[], up int);`)
-      .join('\n'),
-  );
-  engine = await startTestEngine({ databaseUrl: database.url });
   const relationship = (to: number, column_mapping: Readonly<Record<string, string>>) => ({
     manual_configuration: {
       remote_table: { schema: 'public', name: `t${(to + TABLES) % TABLES}` },
@@ -40,10 +37,6 @@ beforeAll(async () => {
       update_permissions: [{ role: 'user', permission: { columns: '*', filter: {}, check: {} } }],
     })),
   });
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
 });
 
 type Answer = {

@@ -1,8 +1,8 @@
 /** Tests columns of array types end to end: GraphQL lists in input and output, the text form of Postgres as input,
  *  comparisons, aggregates, arguments, and session variables that contain arrays. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startTestEngine } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 
 const SCHEMA = `
   create type mood as enum ('sad', 'ok');
@@ -22,8 +22,6 @@ const SCHEMA = `
 `;
 
 const TABLES = ['note', 'keyed'];
-let database: TestDatabase;
-let engine: TestEngine;
 const must = async (type: string, args: object, on = engine) => {
   expect((await on.admin(type, args)).body).toEqual({ message: 'success' });
 };
@@ -42,10 +40,9 @@ const idsWhere = async (where: string, as: As = {}) =>
     (await ask(`{ note(where: ${where}, order_by: {id: asc}) { id } }`, {}, as))['note'] as { id: number }[]
   ).map(({ id }) => id);
 
+const { database, engine } = testWorld(SCHEMA, () => ({ stringifyNumericTypes: true }));
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(SCHEMA);
-  engine = await startTestEngine({ databaseUrl: database.url, stringifyNumericTypes: true });
   for (const table of TABLES) await must('pg_track_table', { table });
   await must('pg_track_function', { function: 'tagged' });
   const definition = { function: 'first_tags' };
@@ -61,10 +58,6 @@ beforeAll(async () => {
     check: { numbers: { _contained_in: [1, 2, 3] } },
   };
   await must('pg_create_insert_permission', { table: 'note', role: 'reader', permission: write });
-});
-afterAll(async () => {
-  await engine.close();
-  await database.drop();
 });
 
 test('an array is a list of its element type, in output, input and comparisons', async () => {

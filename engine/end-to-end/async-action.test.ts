@@ -5,13 +5,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 type Told = { readonly input: { readonly n: number }; readonly session_variables: unknown };
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 const told: Told[] = [];
 const headers: (string | string[] | undefined)[] = [];
@@ -39,7 +39,6 @@ const start = () =>
 let hook: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`create table author (id int primary key, name text);
     insert into author values (1, 'Ada'), (2, 'Bob')`);
   await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
@@ -59,13 +58,12 @@ beforeAll(async () => {
     handler: '{{HOOK}}',
     forward_client_headers: true,
   };
-  expect(await engine.admin('create_action', { name: 'work', definition })).toMatchObject({ status: 200 });
+  await engine.must('create_action', { name: 'work', definition });
   await engine.admin('create_action_permission', { action: 'work', role: 'user' });
 });
 afterAll(async () => {
   await engine?.close();
   webhook.close();
-  await database?.drop();
 });
 beforeEach(() => {
   told.length = 0;
@@ -115,7 +113,7 @@ test('numbers of the input keep all of their digits', async () => {
     output_type: 'Done',
     handler: '{{HOOK}}',
   };
-  expect(await engine.admin('create_action', { name: 'large', definition })).toMatchObject({ status: 200 });
+  await engine.must('create_action', { name: 'large', definition });
   texts.length = 0;
   await engine.graphql('mutation { large(n: 9007199254740993) }');
   await expect.poll(() => texts.join()).toContain('"n":9007199254740993');
@@ -162,13 +160,8 @@ test('a subscription sends the answer when it is available', async () => {
   let release = () => {};
   open = new Promise((resolve) => (release = resolve));
   const id = await begun(1);
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
+  const socket = await openSession(engine);
   onTestFinished(() => socket.socket.terminate());
-  socket.send({
-    type: 'connection_init',
-    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-  });
-  await socket.next();
   const query = `subscription { work(id: "${id}") { output { author { name } } } }`;
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
   expect(await socket.next()).toMatchObject({ payload: { data: { work: { output: null } } } });

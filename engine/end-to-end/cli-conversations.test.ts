@@ -4,17 +4,11 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createDatabase } from '../../testing/database.ts';
+import { testWorld } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  engine = await startTestEngine({ databaseUrl: database.url, headerPrefix: 'x-hasura-' });
-});
+const { database, engine } = testWorld('', () => ({ headerPrefix: 'x-hasura-' }));
 
 beforeEach(async () => {
   await database.sql('drop schema public cascade; create schema public');
@@ -22,11 +16,6 @@ beforeEach(async () => {
   // The schema was changed behind the engine's back.
   await reload();
   await api('/v1/metadata', { type: 'set_catalog_state', args: { type: 'cli', state: {} } });
-});
-
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
 });
 
 /** Sends a request as the CLI does, and returns the body of its response, which has status 200. */

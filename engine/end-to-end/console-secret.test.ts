@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 import type { Endpoint, OperationDeclaration } from '../metadata/operations/row.ts';
 import { namesAt, OPERATION_NAMES, OPERATIONS } from '../metadata/operations.ts';
 
@@ -15,25 +14,28 @@ const ENDPOINTS: readonly Endpoint[] = ['/v1/query', '/v1/metadata', '/v2/query'
 const READER = { 'x-engine-role': 'reader', 'x-engine-user-id': 'ann' };
 const HIDDEN = 'the-owner-nobody-may-select';
 
-let database: TestDatabase;
-let engine: TestEngine;
 let folder: string;
 const logged: unknown[] = [];
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'pergola-console-'));
-  writeFileSync(join(folder, 'primary'), `${SECRET}\n`);
-  database = await createDatabase();
-  await database.sql(
-    `create table book (id int primary key, title text, owner text); insert into book values (1, 'One', '${HIDDEN}')`,
-  );
-  engine = await startTestEngine({
-    databaseUrl: database.url,
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const { database, engine } = testWorld(
+  async (database) => {
+    folder = mkdtempSync(join(tmpdir(), 'pergola-console-'));
+    writeFileSync(join(folder, 'primary'), `${SECRET}\n`);
+    await database.sql(
+      `create table book (id int primary key, title text, owner text); insert into book values (1, 'One', '${HIDDEN}')`,
+    );
+  },
+  () => ({
     consoleSecretPath: folder,
     unauthorizedRole: 'visitor',
     enabledApis: ['metadata', 'graphql', 'pgdump', 'config', 'metrics', 'developer'],
     log: { observe: (observation) => logged.push(observation), flush: () => {} },
-  });
+  }),
+);
+
+beforeAll(async () => {
   const table = { schema: 'public', name: 'book' };
   await engine.admin('pg_track_table', { source: 'default', table });
   const about = { source: 'default', table, role: 'reader' };
@@ -48,12 +50,6 @@ beforeAll(async () => {
   await engine.admin('create_query_collection', collection);
   const definition = { query: { collection_name: 'own', query_name: 'write' } };
   await engine.admin('create_rest_endpoint', { name: 'write', url: 'write', methods: ['POST'], definition });
-});
-
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 type Answer = {

@@ -1,11 +1,11 @@
 /** Tests scheduled events that the document declares: each is delivered once, whatever happens to its declaration, its row and its
  *  replicas afterwards. Uses whole engines and a webhook. */
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { TestWebhook } from '../../testing/webhook.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let webhook: TestWebhook<Record<string, unknown>>;
 
@@ -36,13 +36,11 @@ const delivered = () =>
 const fetched = () => new Promise((resolve) => setTimeout(resolve, 400));
 
 beforeAll(async () => {
-  database = await createDatabase();
   webhook = await TestWebhook.start();
   engine = await start();
 });
 afterAll(async () => {
   await engine?.close();
-  await database.drop();
   webhook.close();
 });
 beforeEach(async () => {

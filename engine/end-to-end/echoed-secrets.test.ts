@@ -3,17 +3,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { afterAll, expect, test, vi } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 
 const TOKEN = 'pl4ntedT0ken/"+=';
 const PASSWORD = 'pl4ntedPassw0rd';
 const SEGMENT = 'pl4ntedSegment';
 const PLANTED = [TOKEN, PASSWORD, SEGMENT, btoa(`user:${PASSWORD}`), encodeURIComponent(TOKEN), btoa(TOKEN)];
 
-let database: TestDatabase;
-let engine: TestEngine;
 const seen: string[] = [];
 let received = 0;
 /** Answers with everything that it received, as text or as JSON, with the status in the path. */
@@ -29,26 +26,27 @@ const echo = createServer(async (request, response) => {
   );
 });
 
-beforeAll(async () => {
-  await new Promise<void>((done) => echo.listen(0, '127.0.0.1', done));
-  database = await createDatabase();
-  await database.sql('create table book (id int primary key)');
-  const { port } = echo.address() as AddressInfo;
-  engine = await startTestEngine({
-    databaseUrl: database.url,
-    env: { BASE: `http://user:${PASSWORD}@127.0.0.1:${port}/${SEGMENT}`, TOKEN },
+afterAll(async () => {
+  echo.close();
+  echo.closeAllConnections();
+});
+
+const { database, engine } = testWorld(
+  async () => {
+    await new Promise<void>((done) => echo.listen(0, '127.0.0.1', done));
+    return 'create table book (id int primary key)';
+  },
+  () => ({
+    env: {
+      BASE: `http://user:${PASSWORD}@127.0.0.1:${(echo.address() as AddressInfo).port}/${SEGMENT}`,
+      TOKEN,
+    },
     eventsFetchInterval: 30,
     asyncActionsFetchInterval: 30,
     logLevel: 'debug',
     log: { observe: (observation) => seen.push(printed(observation)), flush: () => {} },
-  });
-}, 60_000);
-afterAll(async () => {
-  await engine?.close();
-  echo.close();
-  echo.closeAllConnections();
-  await database?.drop();
-});
+  }),
+);
 
 function printed(value: unknown): string {
   return JSON.stringify(value, (_, inner) => {

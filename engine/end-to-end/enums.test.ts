@@ -1,45 +1,32 @@
 /** Tests enum tables end to end: the values clients see and send, error messages, and when new rows take effect. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, expect, test } from 'vitest';
+import type { TestEngine } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
+const { database, engine } = testWorld(`
+  create table color (value text primary key, comment text);
+  insert into color values ('red', 'warm'), ('blue', null), ('green', 'of leaves');
+  create table painting (
+    id int primary key, main text not null references color, second text references color, title text);
+  insert into painting values (1, 'red', 'blue', 'a'), (2, 'blue', null, 'b'), (3, 'red', 'green', 'c');
+  create table stock (color text primary key references color, n int not null);
+  insert into stock values ('red', 2), ('blue', 0);
+  `);
 
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(`
-    create table color (value text primary key, comment text);
-    insert into color values ('red', 'warm'), ('blue', null), ('green', 'of leaves');
-    create table painting (
-      id int primary key, main text not null references color, second text references color, title text);
-    insert into painting values (1, 'red', 'blue', 'a'), (2, 'blue', null, 'b'), (3, 'red', 'green', 'c');
-    create table stock (color text primary key references color, n int not null);
-    insert into stock values ('red', 2), ('blue', 0);
-  `);
-  engine = await startTestEngine({ databaseUrl: database.url });
-  await done('pg_track_table', { table: 'color', is_enum: true });
-  for (const table of ['painting', 'stock']) await done('pg_track_table', { table });
-  await done('pg_create_select_permission', {
+  await engine.must('pg_track_table', { table: 'color', is_enum: true });
+  for (const table of ['painting', 'stock']) await engine.must('pg_track_table', { table });
+  await engine.must('pg_create_select_permission', {
     table: 'painting',
     role: 'visitor',
     permission: { columns: ['id', 'main'], filter: { main: { _eq: 'X-Engine-Color' } } },
   });
-  await done('pg_create_insert_permission', {
+  await engine.must('pg_create_insert_permission', {
     table: 'painting',
     role: 'painter',
     permission: { columns: ['id'], check: { main: { _neq: 'green' } }, set: { main: 'X-Engine-Color' } },
   });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
-
-async function done(type: string, args: unknown): Promise<void> {
-  const { status, body } = await engine.admin(type, args);
-  expect(status, JSON.stringify(body)).toBe(200);
-}
 
 /** Returns the data, or message and path of the first error. */
 async function ask(query: string, options: Parameters<TestEngine['graphql']>[1] = {}): Promise<unknown> {
@@ -207,34 +194,37 @@ test('values are parameters: different values share plan and statement', async (
 });
 
 test('new rows take effect at the next reload or change of the schema', async () => {
-  await done('run_sql', { sql: "insert into color values ('pink', null)" });
+  await engine.must('run_sql', { sql: "insert into color values ('pink', null)" });
   expect(await valuesOf()).toEqual({ __type: { kind: 'ENUM', enumValues: VALUES } });
-  await done('reload_metadata', {});
+  await engine.must('reload_metadata', {});
   expect(JSON.stringify(await valuesOf())).toContain('pink');
-  await done('run_sql', {
+  await engine.must('run_sql', {
     sql: "delete from color where value = 'pink'; alter table color rename to colour",
   });
   const renamed = '{ __type(name: "colour_enum") { enumValues { name description } } }';
   expect(await ask(renamed)).toEqual({ __type: { enumValues: VALUES } });
-  await done('run_sql', { sql: 'alter table colour rename to color' });
+  await engine.must('run_sql', { sql: 'alter table colour rename to color' });
   expect(await valuesOf()).toEqual({ __type: { kind: 'ENUM', enumValues: VALUES } });
 });
 
 test('the flag can be removed and set again, which reads the current rows', async () => {
-  await done('pg_set_table_is_enum', { table: 'color', is_enum: false });
+  await engine.must('pg_set_table_is_enum', { table: 'color', is_enum: false });
   expect(await valuesOf()).toEqual({ __type: null });
   expect(await ask('{ painting(where: { main: { _like: "b%" } }) { main } }')).toEqual({
     painting: [{ main: 'blue' }],
   });
-  await done('run_sql', { sql: "insert into color values ('pink', null)" });
-  await done('pg_set_table_is_enum', { table: 'color', is_enum: true });
+  await engine.must('run_sql', { sql: "insert into color values ('pink', null)" });
+  await engine.must('pg_set_table_is_enum', { table: 'color', is_enum: true });
   expect(JSON.stringify(await valuesOf())).toContain('pink');
-  await done('run_sql', { sql: "delete from color where value = 'pink'", check_metadata_consistency: true });
+  await engine.must('run_sql', {
+    sql: "delete from color where value = 'pink'",
+    check_metadata_consistency: true,
+  });
   expect(JSON.stringify(await valuesOf())).not.toContain('pink');
 });
 
 test('a value that is no GraphQL name makes the table inconsistent, and its columns text', async () => {
-  await done('run_sql', { sql: "insert into color values ('dark red', null)" });
+  await engine.must('run_sql', { sql: "insert into color values ('dark red', null)" });
   const { body } = await engine.admin('reload_metadata', {});
   expect(body).toMatchObject({
     is_consistent: false,
@@ -254,7 +244,7 @@ test('a value that is no GraphQL name makes the table inconsistent, and its colu
     sql: "create table t (); insert into color values ('1', null)",
   });
   expect(refused.status).toBe(200);
-  await done('run_sql', { sql: "drop table t; delete from color where value in ('dark red', '1')" });
+  await engine.must('run_sql', { sql: "drop table t; delete from color where value in ('dark red', '1')" });
   expect(await valuesOf()).toEqual({ __type: { kind: 'ENUM', enumValues: VALUES } });
 });
 
@@ -274,6 +264,6 @@ test('one request can create the table, fill it and track it as an enum', async 
     { type: 'track_table', args: { table: 'size', is_enum: true } },
     { type: 'track_table', args: { table: 'shirt' } },
   ];
-  expect(await engine.admin('bulk', steps, { endpoint: '/v1/query' })).toMatchObject({ status: 200 });
+  await engine.must('bulk', steps, { endpoint: '/v1/query' });
   expect(await ask('{ shirt(where: { size: { _eq: xl } }) { id } }')).toEqual({ shirt: [] });
 });

@@ -1,22 +1,14 @@
 /** Tests the cleanup of the log of an event trigger on the schedule of its `cleanup_config`, unless that is paused. */
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 import type { Observation } from '../observe/observation.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 let observed: Observation[] = [];
 
-const must = async (type: string, args: object) => {
-  const answer = await engine.admin(type, args);
-  expect(answer).toMatchObject({ status: 200 });
-  return answer.body as Record<string, unknown>;
-};
 const soon = <T>(body: () => T) => vi.waitFor(body, { timeout: 15_000, interval: 20 });
 const CLEANUP = { schedule: '59 3 1 1 *', clear_older_than: 24, batch_size: 2 };
 const create = (cleanup: object, name = 'tidy') =>
-  must('pg_create_event_trigger', {
+  engine.must('pg_create_event_trigger', {
     name,
     table: 'author',
     webhook: 'http://127.0.0.1:1',
@@ -44,19 +36,14 @@ const logEvents = () =>
     insert into pergola.event_invocation_log (trigger_name, event_id, request, response, created_at)
     select trigger_name, id, '{}', '{}', created_at from made`);
 
-beforeAll(async () => {
-  database = await createDatabase();
-  const log = { observe: (observation: Observation) => void observed.push(observation), flush: () => {} };
-  engine = await startTestEngine({ databaseUrl: database.url, eventsFetchInterval: 30, log });
-});
-afterAll(async () => {
-  await engine.close();
-  await database.drop();
-});
+const { database, engine } = testWorld('', () => ({
+  eventsFetchInterval: 30,
+  log: { observe: (observation) => void observed.push(observation), flush: () => {} },
+}));
 beforeEach(async () => {
-  await must('clear_metadata', {});
+  await engine.must('clear_metadata', {});
   await database.sql('drop table if exists author; create table author (id int primary key)');
-  await must('pg_track_table', { table: 'author' });
+  await engine.must('pg_track_table', { table: 'author' });
   const log = await database.sql(`select to_regclass('pergola.event_log') as log`);
   if (log[0]?.['log']) await database.sql('truncate pergola.event_log, pergola.event_invocation_log');
   observed = [];
@@ -117,22 +104,22 @@ test('a paused cleanup is not scheduled until it is resumed, by source or by nam
   await create({});
   await create({ paused: true }, 'other');
   const named = { event_triggers: [{ event_triggers: ['tidy'] }] };
-  await must('pause_event_trigger_cleanups', named);
+  await engine.must('pause_event_trigger_cleanups', named);
   expect(await times()).toEqual([]);
-  const paused = await must('export_metadata', {});
+  const paused = await engine.must('export_metadata', {});
   expect(paused).toMatchObject({
     sources: [
       { tables: [{ event_triggers: [{ name: 'other' }, { cleanup_config: { ...CLEANUP, paused: true } }] }] },
     ],
   });
-  await must('resume_event_trigger_cleanups', { event_triggers: { sources: ['default'] } });
+  await engine.must('resume_event_trigger_cleanups', { event_triggers: { sources: ['default'] } });
   expect((await times()).map((row) => row['trigger_name']).toSorted()).toEqual(['other', 'tidy']);
-  await must('pause_event_trigger_cleanups', { event_triggers: { sources: '*' } });
+  await engine.must('pause_event_trigger_cleanups', { event_triggers: { sources: '*' } });
   expect(await times()).toEqual([]);
 });
 
 test('pausing an unknown trigger is refused, and so is an invalid schedule', async () => {
-  await must('pg_create_event_trigger', {
+  await engine.must('pg_create_event_trigger', {
     name: 'bare',
     table: 'author',
     webhook: 'http://127.0.0.1:1',

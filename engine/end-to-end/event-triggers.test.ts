@@ -1,9 +1,9 @@
 /** Tests event triggers of whole engines: changed rows are delivered to webhooks with the session that changed them,
  *  retried until they succeed, and delivered once. */
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { TestWebhook } from '../../testing/webhook.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 type Delivery = {
   readonly id: string;
@@ -13,7 +13,7 @@ type Delivery = {
   readonly delivery_info: unknown;
 };
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let webhook: TestWebhook<Delivery>;
 
@@ -24,13 +24,8 @@ const start = (env: Record<string, string> = {}) =>
     eventsFetchInterval: 30,
   });
 const soon = <T>(body: () => T) => vi.waitFor(body, { timeout: 15_000, interval: 20 });
-const must = async (type: string, args: object) => {
-  const answer = await engine.admin(type, args);
-  expect(answer).toMatchObject({ status: 200 });
-  return answer.body as Record<string, unknown>;
-};
 const create = (args: object) =>
-  must('pg_create_event_trigger', { table: 'author', webhook: '{{HOOK}}', ...args });
+  engine.must('pg_create_event_trigger', { table: 'author', webhook: '{{HOOK}}', ...args });
 const all = { insert: { columns: '*' }, update: { columns: '*' }, delete: { columns: '*' } };
 const data = () => webhook.received.map(({ body }) => [body.event.op, body.event.data]);
 const waiting = async () => {
@@ -41,29 +36,27 @@ const waiting = async () => {
 };
 
 beforeAll(async () => {
-  database = await createDatabase();
   webhook = await TestWebhook.start();
   engine = await start();
 });
 afterAll(async () => {
   await engine.close();
-  await database.drop();
   webhook.close();
 });
 beforeEach(async () => {
   webhook.reset();
-  await must('clear_metadata', {});
+  await engine.must('clear_metadata', {});
   const log = await database.sql(`select to_regclass('pergola.event_log') as log`);
   if (log[0]?.['log']) await database.sql('truncate pergola.event_log, pergola.event_invocation_log');
   await database.sql(`drop table if exists author cascade; drop table if exists writer cascade;
     create table author (id bigint primary key, name text, note json)`);
-  await must('pg_track_table', { table: 'author' });
+  await engine.must('pg_track_table', { table: 'author' });
 });
 
 test('inserts, updates and deletes through GraphQL are delivered with their session', async () => {
   await create({ name: 'all', ...all });
   const permission = { check: {}, columns: '*' };
-  await must('pg_create_insert_permission', { table: 'author', role: 'user', permission });
+  await engine.must('pg_create_insert_permission', { table: 'author', role: 'user', permission });
   await engine.graphql('mutation { insert_author(objects: {id: 1, name: "Ada"}) { affected_rows } }', {
     role: 'user',
     headers: { 'x-engine-user-id': '7' },
@@ -131,13 +124,13 @@ test('an update is delivered when a watched column changes, also one of a type w
 test('names of tables and columns may contain any characters', async () => {
   await database.sql(`create table "o'\\"" ("a""'\\ $body$" int)`.replace('\\""', '\\"""'));
   const table = { schema: 'public', name: `o'\\"` };
-  await must('pg_track_table', { table, configuration: { custom_name: 'odd' } });
+  await engine.must('pg_track_table', { table, configuration: { custom_name: 'odd' } });
   await create({ table, name: 'odd', insert: { columns: '*', payload: [`a"'\\ $body$`] } });
   await database.sql(`insert into "o'\\""" values (1)`);
   await soon(() => expect(webhook.received).toHaveLength(1));
   expect(webhook.received[0]?.body).toMatchObject({ table, trigger: { name: 'odd' } });
   expect(data()).toEqual([['INSERT', { old: null, new: { [`a"'\\ $body$`]: 1 } }]]);
-  await must('clear_metadata', {});
+  await engine.must('clear_metadata', {});
   await database.sql(`drop table "o'\\"""`);
 });
 
@@ -151,7 +144,7 @@ test('a failed delivery is retried as often as the trigger says', async () => {
     { current_retry: 1, max_retries: 5 },
     { current_retry: 2, max_retries: 5 },
   ]);
-  const invocations = await must('pg_get_event_invocation_logs', { name: 'all' });
+  const invocations = await engine.must('pg_get_event_invocation_logs', { name: 'all' });
   expect(invocations).toMatchObject([{ status: 204 }, { status: 500 }, { status: 500 }]);
 });
 
@@ -161,19 +154,22 @@ test('an event fails after its last retry, and can be redelivered manually', asy
   await database.sql(`insert into author values (1, 'Ada')`);
   await soon(async () => expect(await waiting()).toBe(0));
   expect(webhook.received).toHaveLength(2);
-  const [event] = (await must('pg_get_event_logs', { name: 'all', status: 'processed' })) as unknown as {
+  const [event] = (await engine.must('pg_get_event_logs', {
+    name: 'all',
+    status: 'processed',
+  })) as unknown as {
     id: string;
   }[];
   expect(event).toMatchObject({ error: true, delivered: false, tries: 2, trigger_name: 'all' });
   const inState = async (status: string) =>
-    ((await must('pg_get_event_logs', { name: 'all', status })) as unknown as unknown[]).length;
+    ((await engine.must('pg_get_event_logs', { name: 'all', status })) as unknown as unknown[]).length;
   const counts = () => Promise.all(['pending', 'delivered', 'failed', 'archived'].map(inState));
   expect(await counts()).toEqual([0, 0, 1, 0]);
   webhook.reply = () => ({ status: 200 });
-  await must('pg_redeliver_event', { event_id: event?.id });
+  await engine.must('pg_redeliver_event', { event_id: event?.id });
   await soon(() => expect(webhook.received).toHaveLength(3));
   await soon(async () => expect(await waiting()).toBe(0));
-  const known = await must('pg_get_event_by_id', { event_id: event?.id });
+  const known = await engine.must('pg_get_event_by_id', { event_id: event?.id });
   expect(known).toMatchObject({ event: { delivered: true, error: false, tries: 1 } });
   expect(known['invocations']).toHaveLength(3);
   expect(await counts()).toEqual([0, 1, 0, 0]);
@@ -214,7 +210,7 @@ test('headers come from the metadata and the environment, and transforms change 
   });
   expect(webhook.received[0]?.headers['user-agent']).toBeUndefined();
   const logs = await soon(async () => {
-    const text = JSON.stringify(await must('pg_get_event_invocation_logs', { name: 'all' }));
+    const text = JSON.stringify(await engine.must('pg_get_event_invocation_logs', { name: 'all' }));
     expect(text).toContain('value_from_env');
     return text;
   });
@@ -227,11 +223,11 @@ test('an unset variable pauses the trigger: rows are captured, and their events 
   expect(refused).toMatchObject({ status: 400, body: { code: 'invalid-configuration' } });
   expect(JSON.stringify(refused.body)).toContain('NOWHERE');
   await create({ ...trigger, webhook: webhook.url });
-  const { metadata } = (await must('export_metadata', {})) as { metadata?: object };
-  const text = JSON.stringify(metadata ?? (await must('export_metadata', {})));
+  const { metadata } = (await engine.must('export_metadata', {})) as { metadata?: object };
+  const text = JSON.stringify(metadata ?? (await engine.must('export_metadata', {})));
   const held = JSON.parse(text.replace(`"${webhook.url}"`, '"{{NOWHERE}}"'));
-  await must('replace_metadata', { allow_inconsistent_metadata: true, metadata: held });
-  expect(await must('get_inconsistent_metadata', {})).toMatchObject({
+  await engine.must('replace_metadata', { allow_inconsistent_metadata: true, metadata: held });
+  expect(await engine.must('get_inconsistent_metadata', {})).toMatchObject({
     inconsistent_objects: [
       { type: 'event_trigger', reason: expect.stringContaining('"NOWHERE" is not set') },
     ],
@@ -249,7 +245,10 @@ test('an unset variable pauses the trigger: rows are captured, and their events 
 test('events can be created manually if the trigger allows it', async () => {
   await create({ name: 'manual', enable_manual: true });
   await create({ name: 'other', ...all });
-  const { event_id: id } = await must('pg_invoke_event_trigger', { name: 'manual', payload: { a: 1 } });
+  const { event_id: id } = await engine.must('pg_invoke_event_trigger', {
+    name: 'manual',
+    payload: { a: 1 },
+  });
   await soon(() => expect(webhook.received).toHaveLength(1));
   expect(webhook.received[0]?.body).toMatchObject({
     id,
@@ -319,7 +318,7 @@ test('a replaced trigger has the new settings, and a deleted one delivers nothin
   await database.sql(`insert into author values (1, 'Ada'); delete from author`);
   await soon(() => expect(webhook.received).toHaveLength(1));
   expect(webhook.received[0]?.body.event.op).toBe('DELETE');
-  await must('pg_delete_event_trigger', { name: 'all' });
+  await engine.must('pg_delete_event_trigger', { name: 'all' });
   expect(await database.sql(`select 1 from pg_trigger where tgname like 'pergola_%'`)).toEqual([]);
   expect(await engine.admin('pg_delete_event_trigger', { name: 'all' })).toMatchObject({
     status: 400,
@@ -340,7 +339,7 @@ test('a trigger that does not fit its table is refused', async () => {
 
 test('renamed columns are followed; watched columns cannot be dropped without cascade', async () => {
   await create({ name: 'some', update: { columns: ['name'], payload: ['id', 'name'] } });
-  await must('run_sql', {
+  await engine.must('run_sql', {
     sql: 'alter table author rename name to title; alter table author rename to writer',
   });
   await database.sql(`insert into writer values (1, 'a'); update writer set title = 'b'`);
@@ -351,25 +350,25 @@ test('renamed columns are followed; watched columns cannot be dropped without ca
   });
   const refused = await engine.admin('run_sql', { sql: 'alter table writer drop column title' });
   expect(refused).toMatchObject({ status: 400, body: { code: 'dependency-error' } });
-  await must('run_sql', { sql: 'alter table writer drop column note' });
-  await must('run_sql', { sql: 'alter table writer drop column title', cascade: true });
+  await engine.must('run_sql', { sql: 'alter table writer drop column note' });
+  await engine.must('run_sql', { sql: 'alter table writer drop column title', cascade: true });
   expect(await database.sql(`select 1 from pg_trigger where tgname like 'pergola_%'`)).toEqual([]);
 });
 
 test('triggers are added and removed with their table and the metadata', async () => {
   await create({ name: 'all', ...all });
-  const metadata = await must('export_metadata', {});
+  const metadata = await engine.must('export_metadata', {});
   const triggers = async () =>
     (await database.sql(`select 1 from pg_trigger where tgname like 'pergola_%'`)).length;
   expect(await triggers()).toBe(3);
-  await must('pg_untrack_table', { table: 'author' });
+  await engine.must('pg_untrack_table', { table: 'author' });
   expect(await triggers()).toBe(0);
-  await must('replace_metadata', metadata);
+  await engine.must('replace_metadata', metadata);
   expect(await triggers()).toBe(3);
   await database.sql(`drop function pergola."all_INSERT" cascade`);
-  await must('reload_metadata', { recreate_event_triggers: true });
+  await engine.must('reload_metadata', { recreate_event_triggers: true });
   expect(await triggers()).toBe(3);
-  await must('run_sql', { sql: 'drop table author' });
+  await engine.must('run_sql', { sql: 'drop table author' });
   const left = await database.sql(`select 1 from pg_proc where pronamespace = 'pergola'::regnamespace`);
   expect(left).toEqual([]);
 });
@@ -390,9 +389,9 @@ test('finished events are deleted by age', async () => {
   await database.sql(`update pergola.event_log set created_at = now() - interval '3 hours'
     where trigger_name = 'all' and payload #>> '{data,new,name}' = 'Ada'`);
   const args = { event_trigger_name: 'all', source: 'default', clear_older_than: 2, batch_size: 1 };
-  await must('cleanup_event_trigger_logs', { ...args, clean_invocation_logs: true });
-  expect(await must('pg_get_event_logs', { name: 'all' })).toMatchObject([
+  await engine.must('cleanup_event_trigger_logs', { ...args, clean_invocation_logs: true });
+  expect(await engine.must('pg_get_event_logs', { name: 'all' })).toMatchObject([
     { payload: { data: { new: { name: 'Bob' } } } },
   ]);
-  expect(await must('pg_get_event_invocation_logs', { name: 'all' })).toHaveLength(1);
+  expect(await engine.must('pg_get_event_invocation_logs', { name: 'all' })).toHaveLength(1);
 });

@@ -2,11 +2,11 @@
  *  of the engine that change what applies: --strict-writes, --header-prefix.
  *  Not here: verdicts on random permissions (explain-access.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let elsewhere: TestDatabase;
+const database = testDatabase();
+const elsewhere = testDatabase();
 let engine: TestEngine;
 
 const SCHEMA = `
@@ -71,7 +71,6 @@ const TASK = {
 };
 
 beforeAll(async () => {
-  [database, elsewhere] = await Promise.all([createDatabase(), createDatabase()]);
   await database.sql(SCHEMA);
   await elsewhere.sql(
     'create table access (task_id int, reader text); insert into access values (1, $$ada$$), (2, $$bob$$)',
@@ -110,10 +109,7 @@ beforeAll(async () => {
   );
   expect(replaced).toMatchObject({ status: 200, body: { is_consistent: true } });
 }, 180_000);
-afterAll(async () => {
-  await engine?.close();
-  await Promise.all([database?.drop(), elsewhere?.drop()]);
-});
+afterAll(() => engine?.close());
 
 type Answer = {
   readonly verdict: string;
@@ -124,9 +120,7 @@ type Answer = {
 
 async function explain(role: string, id: number, more: object = {}): Promise<Answer> {
   const args = { table: 'task', role, key: { id }, ...more };
-  const { status, body } = await engine.admin<Answer>('pg_explain_access', args);
-  expect({ status, body }).toMatchObject({ status: 200 });
-  return body;
+  return engine.must<Answer>('pg_explain_access', args);
 }
 
 /** Returns whether a query of the role returns the row. */

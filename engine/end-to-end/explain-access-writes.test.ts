@@ -1,9 +1,9 @@
 /** Compares `explain_access` on random permissions, rows and writes with what the mutations do: updates with every operator, upserts on a
  *  constraint and on an index, and several rows at once. The seeds are fixed; ACCESS_SEED replaces them.
  *  Not here: reads and plain writes (explain-access.test.ts), chosen permissions (engine/admin/explain-access). */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { expect, test } from 'vitest';
+import { replaceMetadata } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 import {
   type Filter,
   pick,
@@ -18,9 +18,6 @@ const SEEDS = process.env['ACCESS_SEED'] ? [Number(process.env['ACCESS_SEED'])] 
 const WRITERS = 30;
 const WRITES_OF_A_ROLE = 6;
 
-let database: TestDatabase;
-let engine: TestEngine;
-
 /** Columns for the operators and for conflicts: documents of every kind, a default, and unique values. */
 const MORE = `
   alter table item add data jsonb, add d int default 5, add slug text unique, add code text,
@@ -33,15 +30,7 @@ const MORE = `
   create table kept as table item;
 `;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(`${SCHEMA}; ${MORE}`);
-  engine = await startTestEngine({ databaseUrl: database.url });
-}, 180_000);
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+const { database, engine } = testWorld(() => `${SCHEMA}; ${MORE}`);
 
 const COLUMNS = ['id', 'owner_id', 'a', 'b', 'c', 'data', 'd', 'slug', 'code'];
 

@@ -2,9 +2,9 @@
  *  returns, every clause has the truth that it has as a filter of its own, and a row that is hidden becomes visible when the decisive
  *  clauses are changed.
  *  Not here: chosen permissions (engine/admin/explain-access). ACCESS_SEED repeats a run. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { expect, test } from 'vitest';
+import { replaceMetadata } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 import {
   type Filter,
   pick,
@@ -31,18 +31,9 @@ type Answer = {
   readonly permissions: readonly { readonly filter: Clause }[];
 };
 
-let database: TestDatabase;
-let engine: TestEngine;
-
-beforeAll(async () => {
-  database = await createDatabase();
+const { database, engine } = testWorld(async (database) => {
   // Tags must not keep an item from being deleted.
   await database.sql(`${SCHEMA}; alter table item disable trigger all; create table kept as table item`);
-  engine = await startTestEngine({ databaseUrl: database.url });
-}, 180_000);
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
 });
 
 test('verdicts and clauses agree with what Postgres returns', async () => {
@@ -206,9 +197,7 @@ async function explain(
   session_variables: Readonly<Record<string, string>>,
 ): Promise<Answer> {
   const args = { table: 'item', role, key: { id }, session_variables };
-  const { status, body } = await engine.admin<Answer>('pg_explain_access', args);
-  expect({ status, body }).toMatchObject({ status: 200 });
-  return body;
+  return engine.must<Answer>('pg_explain_access', args);
 }
 
 async function idsOf(

@@ -9,10 +9,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres.ts';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 type Event = { readonly kind: string; readonly [detail: string]: unknown };
 
-let home: TestDatabase;
+const home = testDatabase();
 let engine: TestEngine;
 const databases: TestDatabase[] = [];
 const events: Event[] = [];
@@ -24,7 +25,6 @@ const log = {
 };
 
 beforeAll(async () => {
-  home = await createDatabase();
   engine = await startTestEngine({ databaseUrl: home.url, log });
   const server = await createDatabase();
   await server.sql(`create role ext_owner login; create role ext_reader login; create role ext_readonly login;
@@ -34,7 +34,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await Promise.all(databases.map((database) => database.drop()));
-  await home?.drop();
 });
 beforeEach(() => {
   events.length = 0;

@@ -1,35 +1,32 @@
 /** Tests the engine as a subgraph of a federated graph: its schema, rows by keys, and what roles must not see. */
 import { buildSchema, type DefinitionNode, Kind, parse, print } from 'graphql';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { startTestEngine } from '../../testing/engine.ts';
 import { startRemote } from '../../testing/remote.ts';
+import { testWorld } from '../../testing/world.ts';
 
-let database: TestDatabase;
 let other: TestDatabase;
-let engine: TestEngine;
 const admin = (type: string, args: object) => engine.admin<{ error?: string }>(type, args);
 const ENTITY = { apollo_federation_config: { enable: 'v1' } };
 
-beforeAll(async () => {
-  database = await createDatabase();
-  other = await createDatabase();
-  await database.sql(`
+afterAll(() => other?.drop());
+
+const { database, engine } = testWorld(
+  async (database) => {
+    other = await createDatabase();
+    await database.sql(`
     create table author (id int primary key, name text not null, secret text);
     create table book (isbn text, edition bigint, title text, author_id int references author, primary key (isbn, edition));
     create table note (body text);
     insert into author values (1, 'Ada', 'x'), (2, 'Bo', 'y');
     insert into book values ('a', 1, 'A', 1), ('a', 9007199254740993, 'A2', 1), ('b', 1, 'B', 2);`);
-  await other.sql(
-    "create table film (id uuid primary key, title text); insert into film values ('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'M')",
-  );
-  engine = await startTestEngine({ databaseUrl: database.url, enableApolloFederation: true });
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-  await other?.drop();
-});
+    await other.sql(
+      "create table film (id uuid primary key, title text); insert into film values ('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'M')",
+    );
+  },
+  () => ({ enableApolloFederation: true }),
+);
 beforeEach(async () => {
   await admin('clear_metadata', {});
   await admin('pg_track_table', { table: 'author', ...ENTITY });

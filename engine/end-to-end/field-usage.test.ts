@@ -1,8 +1,8 @@
 /** Counts of the fields that clients use: two engines over HTTP, WebSockets and REST with one metadata database, and `get_field_usage`. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession, openSocket } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 
 type Used = { readonly role: string; readonly requests: number; readonly last_day: string };
 type Usage = {
@@ -17,22 +17,18 @@ type Usage = {
   readonly uncounted: readonly Used[];
 };
 
-let database: TestDatabase;
-let engine: TestEngine;
 let replica: TestEngine;
 
+const { database, engine } = testWorld(
+  `create table author (id int primary key, name text, born int);
+   create table status (value text primary key, comment text);
+   insert into status values ('open', 'x'), ('closed', 'y');
+   create table book (id int primary key, title text, author_id int references author, status text references status)`,
+  () => ({ enabledApis: ['metadata', 'graphql', 'metrics'] }),
+);
+afterAll(() => replica?.close());
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(
-    `create table author (id int primary key, name text, born int);
-     create table status (value text primary key, comment text);
-     insert into status values ('open', 'x'), ('closed', 'y');
-     create table book (id int primary key, title text, author_id int references author, status text references status)`,
-  );
-  engine = await startTestEngine({
-    databaseUrl: database.url,
-    enabledApis: ['metadata', 'graphql', 'metrics'],
-  });
   replica = await startTestEngine({ databaseUrl: database.url });
   const select = (columns: readonly string[]) => [{ role: 'reader', permission: { columns, filter: {} } }];
   const insert = [{ role: 'reader', permission: { columns: ['id', 'title', 'status'], check: {} } }];
@@ -63,16 +59,9 @@ beforeAll(async () => {
   );
   expect(saved).toMatchObject({ status: 200 });
 });
-afterAll(async () => {
-  await engine?.close();
-  await replica?.close();
-  await database?.drop();
-});
 
 async function usage(args: object = {}, of = engine): Promise<Usage> {
-  const { status, body } = await of.admin<Usage>('get_field_usage', { limit: 1000, ...args });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body;
+  return of.must<Usage>('get_field_usage', { limit: 1000, ...args });
 }
 
 /** Returns the coordinates that the operation of one client used, and how often. */
@@ -186,14 +175,7 @@ test('the header of Apollo names the client, and a client without a name has non
 test('the name of a client is read as UTF-8, in a header and in a message', async () => {
   await ask(Buffer.from('日本').toString('latin1'), '{ author { id } }');
   expect((await usage({ client: '日本' })).operations).toMatchObject([{ requests: 1 }]);
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
-  const headers = {
-    'x-engine-admin-secret': engine.adminSecret,
-    'x-engine-role': 'reader',
-    'graphql-client-name': '日本',
-  };
-  socket.send({ type: 'connection_init', payload: { headers } });
-  await socket.next();
+  const socket = await openSession(engine, { 'x-engine-role': 'reader', 'graphql-client-name': '日本' });
   socket.send({ type: 'subscribe', id: '1', payload: { query: '{ author { id } }' } });
   await socket.next();
   await socket.next();

@@ -2,11 +2,11 @@
  *  receive the row as it is now, wherever they are called, and a request that only the former columns explain runs again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 const must = async (type: string, args: object) => {
@@ -15,7 +15,6 @@ const must = async (type: string, args: object) => {
 };
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table writer (id int primary key, name text);
     create type mood as enum ('red', 'blue');
@@ -54,10 +53,7 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 /** Computed fields at every position of a request. */
 const REQUESTS: readonly (readonly [position: string, query: string, path?: string])[] = [
@@ -157,10 +153,7 @@ const OVER: Readonly<Record<string, () => Promise<unknown>>> = {
     ]),
   'a REST endpoint': async () => (await engine.fetch('/api/rest/books')).json(),
   'a WebSocket': async () => {
-    const socket = await openSocket(engine.url, 'graphql-transport-ws');
-    const headers = { 'x-engine-admin-secret': engine.adminSecret };
-    socket.send({ type: 'connection_init', payload: { headers } });
-    await socket.next();
+    const socket = await openSession(engine);
     const query = '{ book(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { id } }';
     socket.send({ type: 'subscribe', id: '1', payload: { query } });
     const answer = await socket.next();
@@ -201,10 +194,7 @@ describe('a request that only the former types explain runs again', () => {
   });
 
   test('over a subscription', async () => {
-    const socket = await openSocket(engine.url, 'graphql-transport-ws');
-    const headers = { 'x-engine-admin-secret': engine.adminSecret };
-    socket.send({ type: 'connection_init', payload: { headers } });
-    await socket.next();
+    const socket = await openSession(engine);
     const query =
       'subscription { book(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { id spoken: title } }';
     socket.send({ type: 'subscribe', id: '1', payload: { query } });

@@ -1,8 +1,8 @@
 /** Tests random and hostile requests on every endpoint: a small part of `npm run fuzz`, which sends a hundred
  *  thousand. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { expect, test } from 'vitest';
 import { BLOCK_SIZE, fuzz } from '../../testing/fuzz/run.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const REQUESTS = 1000;
 /** The same for every run of `make test`, so that every change is tested with the same requests. */
@@ -10,11 +10,7 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 /** Enough for a busy machine. */
 const MOST_MS = 600_000;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 test(
   'no request ends the engine, hangs, or fails unexpectedly',

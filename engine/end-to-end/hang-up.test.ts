@@ -3,11 +3,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 /** Requests to the webhook that were aborted before it answered; it never answers. */
 let aborted: string[] = [];
@@ -18,10 +18,6 @@ const webhook = createServer((request: IncomingMessage, response) => {
   response.once('close', () => aborted.push(request.url!));
 });
 
-const must = async (type: string, args: object) => {
-  const answer = await engine.admin(type, args);
-  expect(answer).toMatchObject({ status: 200 });
-};
 /** Returns the number of statements that sleep. */
 const sleeping = async () => {
   const [row] = await database.sql(
@@ -33,7 +29,6 @@ const poll = <T>(body: () => T) => expect.poll(body, { timeout: 10_000, interval
 const items = () => database.sql('select id from item order by id');
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table item (id int primary key);
     insert into item values (1);
@@ -45,14 +40,14 @@ beforeAll(async () => {
   await new Promise<void>((done) => webhook.listen(0, '127.0.0.1', done));
   engine = await startTestEngine({ databaseUrl: database.url, liveQueriesMultiplexedRefetchInterval: 50 });
   for (const table of ['item', 'slow', 'late']) {
-    await must('pg_track_table', { table });
-    await must('pg_create_select_permission', {
+    await engine.must('pg_track_table', { table });
+    await engine.must('pg_create_select_permission', {
       table,
       role: 'user',
       permission: { columns: '*', filter: {} },
     });
   }
-  await must('pg_create_insert_permission', {
+  await engine.must('pg_create_insert_permission', {
     table: 'late',
     role: 'user',
     permission: { columns: '*', check: {} },
@@ -61,26 +56,25 @@ beforeAll(async () => {
     { name: 'slow', query: '{ slow { id } }' },
     { name: 'late', query: 'mutation { insert_late(objects: {id: 2}) { affected_rows } }' },
   ];
-  await must('create_query_collection', { name: 'stored', definition: { queries } });
+  await engine.must('create_query_collection', { name: 'stored', definition: { queries } });
   for (const [name, method] of [
     ['slow', 'GET'],
     ['late', 'POST'],
   ] as const) {
     const definition = { query: { collection_name: 'stored', query_name: name } };
-    await must('create_rest_endpoint', { name, url: name, methods: [method], definition });
+    await engine.must('create_rest_endpoint', { name, url: name, methods: [method], definition });
   }
   const url = `http://127.0.0.1:${(webhook.address() as AddressInfo).port}`;
-  await must('set_custom_types', {
+  await engine.must('set_custom_types', {
     objects: [{ name: 'Answer', fields: [{ name: 'text', type: 'String' }] }],
   });
   for (const type of ['query', 'mutation']) {
     const definition = { kind: 'synchronous', type, output_type: 'Answer', handler: `${url}/${type}` };
-    await must('create_action', { name: `ask_${type}`, definition });
+    await engine.must('create_action', { name: `ask_${type}`, definition });
   }
 });
 afterAll(async () => {
   await engine.close();
-  await database.drop();
   webhook.close();
 });
 beforeEach(async () => {
@@ -254,8 +248,8 @@ describe('a statement of a role', () => {
   });
 
   test('has the time limit of the metadata if there is one, and administrators have none', async () => {
-    onTestFinished(() => must('remove_api_limits', {}));
-    await must('set_api_limits', { disabled: false, time_limit: { global: 30 } });
+    onTestFinished(() => engine.must('remove_api_limits', {}));
+    await engine.must('set_api_limits', { disabled: false, time_limit: { global: 30 } });
     await poll(async () => JSON.stringify((await limited.admin('export_metadata', {})).body)).toContain(
       'time_limit',
     );

@@ -2,27 +2,20 @@
  *  digits. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 import type { Observation } from '../observe/observation.ts';
 
 const BIG = '9007199254740993';
 const observed: Observation[] = [];
-let database: TestDatabase;
-let engine: TestEngine;
+
+const { database, engine } = testWorld('create table account (id bigint primary key, details jsonb)', () => ({
+  log: { observe: (observation) => void observed.push(observation), flush: () => {} },
+}));
 
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql('create table account (id bigint primary key, details jsonb)');
-  const log = { observe: (observation: Observation) => void observed.push(observation), flush: () => {} };
-  engine = await startTestEngine({ databaseUrl: database.url, log });
   const tracked = await engine.admin('pg_track_table', { table: 'account' });
   expect(tracked.status).toBe(200);
-});
-afterAll(async () => {
-  await engine.close();
-  await database.drop();
 });
 
 async function post(path: string, body: string): Promise<{ status: number; text: string }> {

@@ -1,9 +1,9 @@
 /** Tests names that every JavaScript object has, such as `constructor`. As names from clients they are unknown; as
  *  names of tables, columns, variables and endpoints they work like any other. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const NAMES = [
   'constructor',
@@ -18,11 +18,11 @@ const NAMES = [
 /** The names that a GraphQL schema may define: names that start with two underscores are reserved. */
 const DEFINABLE = NAMES.filter((name) => !name.startsWith('__'));
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 /** An engine with tables and columns of these names. */
 let named: TestEngine;
-let namedDatabase: TestDatabase;
+const namedDatabase = testDatabase();
 
 const send = async (
   at: TestEngine,
@@ -42,7 +42,6 @@ const graphql = (query: string, more: object = {}) =>
   send(engine, '/v1/graphql', JSON.stringify({ query, ...more }));
 
 beforeAll(async () => {
-  [database, namedDatabase] = await Promise.all([createDatabase(), createDatabase()]);
   await database.sql(`create table item (id int primary key, name text, data jsonb, parent int references item);
     insert into item values (1, 'a', '{}', null)`);
   const columns = NAMES.map((name) => `"${name}" text`).join(', ');
@@ -54,8 +53,7 @@ beforeAll(async () => {
   );
   engine = await startTestEngine({ databaseUrl: database.url });
   named = await startTestEngine({ databaseUrl: namedDatabase.url });
-  const made = async (type: string, args: object) =>
-    expect(await engine.admin(type, args)).toMatchObject({ status: 200 });
+  const made = (type: string, args: object) => engine.must(type, args);
   await made('pg_track_table', { table: 'item' });
   await made('pg_create_object_relationship', {
     table: 'item',
@@ -74,10 +72,7 @@ beforeAll(async () => {
   const definition = { query: { collection_name: 'stored', query_name: 'item' } };
   await made('create_rest_endpoint', { name: 'item', url: 'item', methods: ['GET', 'POST'], definition });
 });
-afterAll(async () => {
-  await Promise.all([engine?.close(), named?.close()]);
-  await Promise.all([database?.drop(), namedDatabase?.drop()]);
-});
+afterAll(() => Promise.all([engine?.close(), named?.close()]));
 
 type Ask = (name: string) => Promise<{ readonly status: number; readonly text: string }>;
 /** JSON text, because `{__proto__: 1}` in JavaScript creates no such key. */
@@ -343,21 +338,19 @@ test.each(NAMES)('a message of type %s over a WebSocket is refused', async (type
 });
 
 describe.each(DEFINABLE)('a table and columns called %s', (name) => {
-  const must = async (type: string, args: object) =>
-    expect(await named.admin(type, args)).toMatchObject({ status: 200 });
   const columns = DEFINABLE.join(' ');
   const values = (value: string | null) => Object.fromEntries(DEFINABLE.map((column) => [column, value]));
 
   beforeAll(async () => {
-    await must('pg_track_table', { table: name });
+    await named.must('pg_track_table', { table: name });
     const masked = { columns: ['id', name], filter: { id: { _eq: 1 } } };
-    await must('pg_create_select_permission', { table: name, role: 'one', permission: masked });
-    await must('pg_create_select_permission', {
+    await named.must('pg_create_select_permission', { table: name, role: 'one', permission: masked });
+    await named.must('pg_create_select_permission', {
       table: name,
       role: 'other',
       permission: { columns: ['id'], filter: {} },
     });
-    await must('pg_create_insert_permission', {
+    await named.must('pg_create_insert_permission', {
       table: name,
       role: 'one',
       permission: { columns: ['id'], check: {}, set: { [name]: 'preset' } },
@@ -414,11 +407,11 @@ describe.each(DEFINABLE)('a table and columns called %s', (name) => {
 
   test('can have custom names', async () => {
     const configuration = { custom_column_names: { id: 'number' } };
-    await must('pg_set_table_customization', { table: name, configuration });
+    await named.must('pg_set_table_customization', { table: name, configuration });
     expect(await named.graphql(`{ ${name} { number ${columns} } }`)).toEqual({
       data: { [name]: [{ number: 1, ...values(null) }] },
     });
-    await must('pg_set_table_customization', { table: name, configuration: {} });
+    await named.must('pg_set_table_customization', { table: name, configuration: {} });
   });
 });
 

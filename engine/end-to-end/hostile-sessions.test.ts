@@ -5,8 +5,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { jwtSecret } from '../config/jwt-secret.ts';
 import type { Log } from '../observe/sinks.ts';
 import { Choices } from '../oracle/testing/choices.ts';
@@ -19,8 +19,8 @@ const TEXTS = [...new Set(Array.from({ length: 99 }, (_, i) => hostileText(new C
 /** The texts that Postgres can store, also in JSON. */
 const STORED = TEXTS.filter((text) => !text.includes('\0') && text.isWellFormed());
 
-let database: TestDatabase;
-let elsewhere: TestDatabase;
+const database = testDatabase();
+const elsewhere = testDatabase();
 let engine: TestEngine;
 let hooked: TestEngine;
 let webhook: Server;
@@ -36,7 +36,6 @@ const log: Log = {
 };
 
 beforeAll(async () => {
-  [database, elsewhere] = await Promise.all([createDatabase(), createDatabase()]);
   await database.sql(`create table note (id int primary key, owner text unique, n int);
     create function mine(session json) returns setof note language sql stable
       as $$ select * from note where owner = session ->> 'x-engine-user-id' $$;`);
@@ -59,8 +58,6 @@ afterAll(async () => {
   await engine?.close();
   await hooked?.close();
   webhook?.close();
-  await database?.drop();
-  await elsewhere?.drop();
 });
 
 async function build(): Promise<void> {
@@ -74,9 +71,9 @@ async function build(): Promise<void> {
   const code = 'select id, owner from note where owner = {{owner}}';
   const query = 'query ($owner: String!) { note(where: {owner: {_eq: $owner}}) { id } }';
   const queries = [{ name: 'by_owner', query }];
-  await admin('pg_track_table', { table: 'note' });
-  await admin('pg_add_source', { name: 'elsewhere', configuration });
-  await admin('bulk', [
+  await engine.must('pg_track_table', { table: 'note' });
+  await engine.must('pg_add_source', { name: 'elsewhere', configuration });
+  await engine.must('bulk', [
     { type: 'pg_track_table', args: { source: 'elsewhere', table: 'label' } },
     select('user', { owner: 'X-Engine-User-Id' }),
     select('numbered', { n: { _lte: 'X-Engine-User-Id' } }),
@@ -114,11 +111,6 @@ async function build(): Promise<void> {
       },
     },
   ]);
-}
-
-async function admin(type: string, args: unknown): Promise<void> {
-  const { status, body } = await engine.admin(type, args);
-  expect(status, JSON.stringify(body)).toBe(200);
 }
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');

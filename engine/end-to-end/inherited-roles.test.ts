@@ -1,8 +1,7 @@
 /** Tests inherited roles end to end: they see the rows of any parent, and cells only if a parent that grants the
  *  column shows the row; no request reveals a masked cell. Also tests inherited permissions to write. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 
 const SCHEMA = `
   create table team (id int primary key, name text not null);
@@ -20,8 +19,6 @@ const SCHEMA = `
 const OWN = { id: 'X-Engine-User-Id' };
 const AS_ADA = { role: 'staff', headers: { 'x-engine-user-id': '1' } };
 
-let database: TestDatabase;
-let engine: TestEngine;
 const admin = (type: string, args: object) => engine.admin<{ error?: string }>(type, args);
 const must = async (type: string, args: object) => {
   expect((await admin(type, args)).body).toEqual({ message: 'success' });
@@ -36,10 +33,9 @@ const ask = async (query: string, as: object = AS_ADA) => {
 const errorOf = async (query: string, as: object = AS_ADA) =>
   (await engine.graphql(query, as)).errors?.[0]?.message;
 
+const { database, engine } = testWorld(SCHEMA, () => ({ experimentalFeatures: ['group_by'] }));
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(SCHEMA);
-  engine = await startTestEngine({ databaseUrl: database.url, experimentalFeatures: ['group_by'] });
   await must('pg_track_table', { table: 'team' });
   await must('pg_track_table', { table: 'person' });
   const toBoss = { foreign_key_constraint_on: 'boss_id' };
@@ -69,10 +65,6 @@ beforeAll(async () => {
   });
   await permit('select', 'team', 'coach', { columns: '*', filter: { id: 1 } });
   await must('add_inherited_role', { role_name: 'staff', role_set: ['anyone', 'self', 'coach'] });
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
 });
 
 describe('an inherited role reads', () => {

@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startEngine } from '../../testing/engine-process.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const SECRET = 'kept';
 const INTERRUPTED = ['a', 'b', 'c'] as const;
 const LATER = ['d', 'e', 'f', 'g'] as const;
 
-let database: TestDatabase;
+const database = testDatabase();
 let url: string;
 /** Requests to the webhook by the name in their payload, with the number of requests that it had not answered yet. */
 let received: { readonly name: string; readonly beside: number; readonly body: string }[] = [];
@@ -40,7 +40,6 @@ const soon = <T>(body: () => T) => vi.waitFor(body, { timeout: 30_000, interval:
 const names = () => received.map(({ name }) => name);
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table note (name text primary key)');
   await new Promise<void>((done) => hook.listen(0, '127.0.0.1', done));
   url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
@@ -48,7 +47,6 @@ beforeAll(async () => {
 afterAll(async () => {
   hook.closeAllConnections();
   hook.close();
-  await database.drop();
 });
 
 type Post = (path: string, body: object) => Promise<string>;

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { salted } from '../../testing/amplification/generators.ts';
 import { createAmplificationWorld } from '../../testing/amplification/world.ts';
 import { LARGE_BODIES, MOST_BYTES } from '../../testing/attack/large-bodies.ts';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type EngineApart, startEngineApart } from '../../testing/engine-apart.ts';
 import { isWithin } from '../../testing/machine-speed.ts';
 import { openSocket, type TestSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 /** The most processor time of a turn on a usual machine, in milliseconds. Most take 60 to 130 when
  *  nothing else runs, and almost twice as long while the other thread of the core is busy. */
@@ -15,12 +15,11 @@ const MOST_MS = 250;
 /** A collection of memory may fall into any turn. */
 const TRIES = 3;
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: EngineApart;
 let socket: TestSocket;
 
 beforeAll(async () => {
-  database = await createDatabase();
   engine = await startEngineApart(database.url, { flags: ['--unauthorized-role', 'anonymous'] });
   await createAmplificationWorld(database.url, engine.url, { adminSecret: engine.adminSecret });
   socket = await openSocket(engine.url, 'graphql-transport-ws');
@@ -30,7 +29,6 @@ beforeAll(async () => {
 afterAll(async () => {
   socket?.close();
   engine?.close();
-  await database?.drop();
 });
 
 function messageOf(name: string): string {

@@ -2,15 +2,12 @@
  *  first half is a table: every integer of every operation, with every extreme. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 import { namesAt, OPERATION_NAMES, OPERATIONS, type OperationName } from '../metadata/operations.ts';
 import { asJsonSchema, type JsonSchema } from '../metadata/walk-schema.ts';
 import type { Observation } from '../observe/observation.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 let unexpected: unknown[] = [];
 let told = 0;
 const webhook = createServer((_, response) => {
@@ -19,36 +16,26 @@ const webhook = createServer((_, response) => {
 });
 let hook: string;
 
-beforeAll(async () => {
-  await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
-  hook = `http://127.0.0.1:${(webhook.address() as AddressInfo).port}/`;
-  database = await createDatabase();
-  await database.sql('create table author (id int primary key); insert into author values (1), (2)');
-  const observe = (observation: Observation) => {
-    if (observation.kind === 'unexpected') unexpected.push(observation.error);
-  };
-  engine = await startTestEngine({
-    databaseUrl: database.url,
-    eventsFetchInterval: 30,
-    asyncActionsFetchInterval: 30,
-    log: { observe, flush: () => {} },
-  });
-});
-afterAll(async () => {
-  await engine.close();
-  await database.drop();
-  webhook.close();
-});
+afterAll(() => webhook.close());
+
+const { database, engine } = testWorld(
+  async (database) => {
+    await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
+    hook = `http://127.0.0.1:${(webhook.address() as AddressInfo).port}/`;
+    await database.sql('create table author (id int primary key); insert into author values (1), (2)');
+  },
+  () => {
+    const observe = (observation: Observation) => {
+      if (observation.kind === 'unexpected') unexpected.push(observation.error);
+    };
+    return { eventsFetchInterval: 30, asyncActionsFetchInterval: 30, log: { observe, flush: () => {} } };
+  },
+);
 beforeEach(() => {
   unexpected = [];
   told = 0;
 });
 
-const must = async (type: string, args: object) => {
-  const answer = await engine.admin<Record<string, unknown>>(type, args);
-  expect(answer).toMatchObject({ status: 200 });
-  return answer.body;
-};
 const MOST = Number.MAX_SAFE_INTEGER;
 
 /** Texts, because JSON has numbers that JavaScript does not have. */
@@ -163,8 +150,8 @@ const soon = <T>(body: () => T) => vi.waitFor(body, { timeout: 30_000, interval:
 
 test('the largest row limit is no limit, wherever it is printed', async () => {
   const rule = { columns: '*', filter: {}, limit: MOST, allow_aggregations: true };
-  await must('pg_track_table', { table: 'author' });
-  await must('pg_create_select_permission', { table: 'author', role: 'reader', permission: rule });
+  await engine.must('pg_track_table', { table: 'author' });
+  await engine.must('pg_create_select_permission', { table: 'author', role: 'reader', permission: rule });
   const text =
     '{ author { id } author_aggregate { aggregate { count } nodes { id } } page: author(offset: 1) { id } }';
   const { data } = await engine.graphql<Record<'author' | 'page', unknown[]>>(text, { role: 'reader' });
@@ -181,17 +168,17 @@ test('the largest row limit is no limit, wherever it is printed', async () => {
 });
 
 test('the longest time limit never ends a request', async () => {
-  await must('set_api_limits', { disabled: false, time_limit: { global: MOST } });
+  await engine.must('set_api_limits', { disabled: false, time_limit: { global: MOST } });
   const { data } = await engine.graphql('{ author { id } }', { role: 'reader' });
   expect(data).toEqual({ author: [{ id: 1 }, { id: 2 }] });
-  await must('remove_api_limits', {});
+  await engine.must('remove_api_limits', {});
 });
 
 test.each(['synchronous', 'asynchronous'])(
   'the longest timeout of a webhook works: a %s action',
   async (kind) => {
     const definition = { kind, handler: hook, timeout: MOST, output_type: 'String', type: 'mutation' };
-    await must('create_action', { name: `work_${kind}`, definition });
+    await engine.must('create_action', { name: `work_${kind}`, definition });
     const { errors } = await engine.graphql(`mutation { work_${kind} }`);
     expect(errors).toBeUndefined();
     await soon(() => expect(told).toBe(1));
@@ -203,16 +190,16 @@ test.each(['synchronous', 'asynchronous'])(
 );
 
 test('the longest timeouts of an event trigger work, and the largest numbers of its cleanup', async () => {
-  await must('pg_create_event_trigger', {
+  await engine.must('pg_create_event_trigger', {
     name: 'patient',
     table: 'author',
     webhook: hook,
     enable_manual: true,
     retry_conf: { num_retries: MOST, interval_sec: MOST, timeout_sec: MOST },
   });
-  await must('pg_invoke_event_trigger', { name: 'patient', source: 'default', payload: {} });
+  await engine.must('pg_invoke_event_trigger', { name: 'patient', source: 'default', payload: {} });
   await soon(() => expect(told).toBe(1));
-  await must('cleanup_event_trigger_logs', {
+  await engine.must('cleanup_event_trigger_logs', {
     source: 'default',
     event_trigger_name: 'patient',
     clear_older_than: MOST,
@@ -230,7 +217,7 @@ test('the longest timeouts of a scheduled event work', async () => {
     tolerance_seconds: MOST,
   };
   const event = { webhook: hook, schedule_at: '2020-01-31T12:00:00Z', payload: {}, retry_conf: longest };
-  await must('create_scheduled_event', event);
+  await engine.must('create_scheduled_event', event);
   await soon(() => expect(told).toBe(1));
   expect(unexpected).toEqual([]);
 });
@@ -238,15 +225,15 @@ test('the longest timeouts of a scheduled event work', async () => {
 test('with the longest wait for a connection, a request is not refused at once', async () => {
   const waiting = { max_connections: 1, pool_timeout: MOST, idle_timeout: MOST, connection_lifetime: MOST };
   const info = { database_url: database.url, pool_settings: { ...waiting, retries: MOST } };
-  await must('pg_add_source', { name: 'narrow', configuration: { connection_info: info } });
+  await engine.must('pg_add_source', { name: 'narrow', configuration: { connection_info: info } });
   const sql = 'select pg_sleep(0.3)';
-  const asked = [1, 2, 3].map(() => must('run_sql', { source: 'narrow', sql, read_only: true }));
+  const asked = [1, 2, 3].map(() => engine.must('run_sql', { source: 'narrow', sql, read_only: true }));
   await expect(Promise.all(asked)).resolves.toHaveLength(3);
-  await must('pg_drop_source', { name: 'narrow' });
+  await engine.must('pg_drop_source', { name: 'narrow' });
 });
 
 test('a health check with the longest timeout does not report a timeout', async () => {
-  await must('pg_update_source', {
+  await engine.must('pg_update_source', {
     name: 'default',
     health_check: { interval: MOST, timeout: MOST, retries: MOST, retry_interval: MOST },
   });

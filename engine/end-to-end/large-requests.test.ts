@@ -1,15 +1,14 @@
 /** Tests requests at the limits of Postgres (1,664 columns of a result, 100 arguments, 65,535 parameters, depth) and
  *  of the engine: each is answered, or refused with the limit it exceeds. None fails unexpectedly. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 const WIDE = 1500;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table item (id int primary key, name text, data jsonb, up int references item);
     insert into item select i, 'n' || i, '{"a": 1}', 1 from generate_series(1, 3) i;
@@ -21,30 +20,29 @@ beforeAll(async () => {
     experimentalFeatures: ['group_by'],
     liveQueriesMultiplexedRefetchInterval: 100,
   });
-  const must = async (type: string, args: object) =>
-    expect(await engine.admin(type, args)).toMatchObject({ status: 200 });
-  for (const table of ['item', 'wide']) await must('pg_track_table', { table });
-  await must('pg_create_object_relationship', {
+  for (const table of ['item', 'wide']) await engine.must('pg_track_table', { table });
+  await engine.must('pg_create_object_relationship', {
     table: 'item',
     name: 'parent',
     using: { foreign_key_constraint_on: 'up' },
   });
-  await must('pg_create_array_relationship', {
+  await engine.must('pg_create_array_relationship', {
     table: 'item',
     name: 'children',
     using: { foreign_key_constraint_on: { table: 'item', column: 'up' } },
   });
-  await must('pg_add_computed_field', { table: 'item', name: 'twice', definition: { function: 'twice' } });
-  await must('pg_create_select_permission', {
+  await engine.must('pg_add_computed_field', {
+    table: 'item',
+    name: 'twice',
+    definition: { function: 'twice' },
+  });
+  await engine.must('pg_create_select_permission', {
     table: 'item',
     role: 'user',
     permission: { columns: '*', filter: { id: { _gt: 0 } }, allow_aggregations: true },
   });
 });
-afterAll(async () => {
-  await engine.close();
-  await database.drop();
-});
+afterAll(() => engine.close());
 
 const times = (count: number, of: (i: number) => string, between = ' ') =>
   Array.from({ length: count }, (_, i) => of(i)).join(between);

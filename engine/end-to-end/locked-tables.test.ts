@@ -2,29 +2,23 @@
  *  table nor other changes of the metadata wait for longer. Reference: docs/guides/databases.md, "What it locks". */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 
 const MOST_WAIT_MS = 2000;
 /** The time that a request takes on a busy machine. */
 const SLACK_MS = 2000;
 
-let database: TestDatabase;
-let engine: TestEngine;
 let other: pg.Client;
+const { database, engine } = testWorld(
+  'create table note (id serial primary key); create table free (id serial primary key)',
+);
+afterAll(() => other.end());
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql('create table note (id serial primary key); create table free (id serial primary key)');
-  engine = await startTestEngine({ databaseUrl: database.url });
   other = new pg.Client(database.url);
   await other.connect();
   for (const table of ['note', 'free']) await engine.admin('pg_track_table', { table });
   await make('there');
-});
-afterAll(async () => {
-  await other.end();
-  await engine.close();
-  await database.drop();
 });
 
 const make = (name: string, options: object = {}) =>

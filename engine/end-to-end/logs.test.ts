@@ -4,17 +4,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { beforeAll, expect, test } from 'vitest';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { loadedSettings } from '../config/testing/settings.ts';
 import { LOG_TYPES } from '../observe/observation.ts';
 import { openLog } from '../observe/sinks.ts';
 
 type Line = { level: string; type: string; timestamp: string; detail: Record<string, unknown> };
 
-let database: TestDatabase;
+const database = testDatabase();
 let text: string;
 let lines: readonly Line[];
 
@@ -31,7 +31,6 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
   const { port } = hook.address() as AddressInfo;
-  database = await createDatabase();
   await database.sql('create table book (id serial primary key, title text)');
   const file = join(mkdtempSync(join(tmpdir(), 'pergola-log-')), 'log');
   const log = openLog({ logLevel: 'debug', enabledLogTypes: LOG_TYPES }, openSync(file, 'w'));
@@ -53,7 +52,6 @@ beforeAll(async () => {
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 });
-afterAll(() => database?.drop());
 
 async function happenings(engine: TestEngine, hook: string): Promise<void> {
   await engine.admin('pg_track_table', { table: 'book' });

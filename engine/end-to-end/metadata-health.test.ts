@@ -1,17 +1,16 @@
 /** Tests the health checks of an engine whose metadata database does not answer, or has lost its tables.
  *  Reference: docs/reference/behaviour/endpoints.md, "Health". */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
 
-let served: TestDatabase;
-let metadata: TestDatabase;
+const served = testDatabase();
+const metadata = testDatabase();
 let proxy: Awaited<ReturnType<typeof openProxy>>;
 let engine: TestEngine;
 
 beforeAll(async () => {
-  [served, metadata] = await Promise.all([createDatabase(), createDatabase()]);
   await served.sql('create table note (id int primary key); insert into note values (1)');
   proxy = await openProxy(metadata.url);
   engine = await startTestEngine({ databaseUrl: served.url, metadataDatabaseUrl: proxy.url });
@@ -20,7 +19,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await proxy?.close();
-  await Promise.all([served?.drop(), metadata?.drop()]);
 });
 
 const health = async (path: string) => {

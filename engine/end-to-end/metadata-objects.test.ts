@@ -1,18 +1,17 @@
 /** `list_objects` and `describe_object` with the console secret: what they say of tables and relationships, that they run no statement, and that no
  *  answer contains a secret of the document, whatever is wrong with it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { plantedDocument, SECRETS } from '../metadata/testing/planted-secrets.ts';
 
 const SECRET = 'console-secret-of-the-test';
 
-let database: TestDatabase;
-let source: TestDatabase;
+const database = testDatabase();
+const source = testDatabase();
 let engine: TestEngine;
 
 beforeAll(async () => {
-  [database, source] = [await createDatabase(), await createDatabase()];
   await source.sql(`
     create table color (name text primary key, meaning text);
     insert into color values ('red', 'stop'), ('green', 'go');
@@ -23,11 +22,7 @@ beforeAll(async () => {
     create view newest as select * from book`);
   engine = await startTestEngine({ databaseUrl: database.url, consoleSecret: SECRET });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-  await source?.drop();
-});
+afterAll(() => engine?.close());
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of two operations
 async function perform(type: string, args: object = {}): Promise<any> {

@@ -4,11 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import type { TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let served: TestDatabase;
-let first: TestDatabase;
+const served = testDatabase();
+const first = testDatabase();
 let engine: TestEngine;
 const folder = mkdtempSync(join(tmpdir(), 'pergola-metadata-url-'));
 const file = join(folder, 'url');
@@ -23,7 +24,6 @@ const as = (role: string, { url }: TestDatabase): string => {
 };
 
 beforeAll(async () => {
-  [served, first] = await Promise.all([createDatabase(), createDatabase()]);
   for (const role of ['before', 'after'])
     await first.sql(`create role ${name(role)} superuser login password 'planted'`);
   writeFileSync(file, `${as('before', first)}\n`);
@@ -31,7 +31,6 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await engine?.close();
-  await Promise.all([served?.drop(), first?.drop()]);
   rmSync(folder, { recursive: true, force: true });
 });
 

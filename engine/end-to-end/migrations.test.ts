@@ -39,13 +39,11 @@ afterEach(async () => {
 
 const migrate = async (files: Readonly<Record<string, string>>, more: object = {}) => {
   const migrations = Object.entries(files).map(([name, sql]) => ({ name, sql }));
-  const { status, body } = await engine.admin<Answer>('apply_migrations', {
+  return engine.must<Answer>('apply_migrations', {
     source: 'data',
     migrations,
     ...more,
   });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body;
 };
 const columns = async () =>
   (

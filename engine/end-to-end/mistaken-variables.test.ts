@@ -4,18 +4,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { createDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { writeDirectory } from '../store/directory.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let remote: RemoteService;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table org (id int primary key, slug text);
     create table doc (id int primary key, slug text, tags text[], data jsonb, org_id int references org);
@@ -34,7 +34,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await remote?.close();
-  await database?.drop();
 });
 beforeEach(async () => {
   for (const kind of ['select', 'insert', 'update', 'delete']) {
@@ -89,7 +88,7 @@ test.each(POSITIONS.filter(([name]) => !/JSON value|list of/.test(name)))(
       const drop = await engine.admin(`pg_drop_${kind}_permission`, { table: 'doc', role: 'user' });
       expect([200, 400]).toContain(drop.status);
       const args = { table: 'doc', role: 'user', permission };
-      expect(await engine.admin(`pg_create_${kind}_permission`, args)).toMatchObject({ status: 200 });
+      await engine.must(`pg_create_${kind}_permission`, args);
     }
   },
 );
@@ -98,7 +97,7 @@ test('a literal is the text itself, or a whole JSON value or list', async () => 
   const ids = async (filter: object) => {
     await engine.admin('pg_drop_select_permission', { table: 'doc', role: 'user' });
     const args = { table: 'doc', role: 'user', permission: { columns: ['id'], filter } };
-    expect(await engine.admin('pg_create_select_permission', args)).toMatchObject({ status: 200 });
+    await engine.must('pg_create_select_permission', args);
     const { data } = await engine.graphql<{ doc: { id: number }[] }>('{ doc(order_by: {id: asc}) { id } }', {
       role: 'user',
       headers: { 'x-engine-slug': 'a' },

@@ -2,19 +2,18 @@
  *  for one answer, as a single field does whose triggers need the session. A failure among them is reported and rolled back as if they were
  *  sent one after the other. Reference: docs/reference/behaviour/mutations.md. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type CuttingProxy, openProxy } from '../wire/testing/proxy.ts';
 
 const FIELDS = 8;
 const DELAY_MS = 400;
 
-let database: TestDatabase;
+const database = testDatabase();
 let proxy: CuttingProxy;
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`create table note (id int primary key, n int,
       constraint small check (n < 100 or n > 200), constraint large check (n <= 200));
     insert into note select id, 0 from generate_series(1, ${FIELDS}) as id`);
@@ -38,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await proxy?.close();
-  await database?.drop();
 });
 beforeEach(() => database.sql('update note set n = 0').then(() => {}));
 afterEach(() => {

@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { buildSchema, graphql } from 'graphql';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { KEY_PASSWORD, startTlsPostgres, type TlsPostgres } from '../../testing/tls-postgres.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { OBJECT_KINDS, OBJECTS } from '../metadata/objects.ts';
 import { VARIABLE_MARK, type VariableMark } from '../metadata/schema/common.ts';
 import { OneOffEvent } from '../metadata/schema/event.ts';
@@ -62,7 +62,7 @@ const PLACES: readonly Place[] = [
   ...placesIn(asJsonSchema(OneOffEvent), 'one-off event', ''),
 ];
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: TlsPostgres;
 let engines: TestEngine[] = [];
 let hook: Server;
@@ -115,7 +115,6 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
   hookUrl = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
-  database = await createDatabase();
   await database.sql(
     'create table book (id int primary key, title text); create table event (id serial primary key)',
   );
@@ -137,7 +136,6 @@ afterAll(async () => {
   for (const engine of engines) await engine.close();
   hook?.close();
   await postgres?.close();
-  await database?.drop();
   await rm(folder, { recursive: true, force: true });
 });
 

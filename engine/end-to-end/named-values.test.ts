@@ -4,17 +4,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { startRemote } from '../../testing/remote.ts';
 import { TestWebhook } from '../../testing/webhook.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { OPERATION_NAMES } from '../metadata/operations.ts';
 
 const KEY = 'first-key-of-the-named-values-0123456789';
 const NEXT_KEY = 'second-key-of-the-named-values-012345678';
 const PLANTED = 'planted5ecret';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engines: TestEngine[];
 let webhook: TestWebhook<unknown>;
 let remote: Awaited<ReturnType<typeof startRemote>>;
@@ -56,7 +56,6 @@ const list = async (engine: TestEngine) =>
 beforeAll(async () => {
   webhook = await TestWebhook.start();
   remote = await startRemote('type Query { far: String }', { 'Query.far': () => 'away' });
-  database = await createDatabase();
   await database.sql(
     `create table book (id serial primary key, title text);
      insert into book (title) values ('one')`,
@@ -67,7 +66,6 @@ afterAll(async () => {
   for (const engine of engines ?? []) await engine.close();
   webhook?.close();
   await remote?.close();
-  await database?.drop();
 });
 
 test('metadata refers to named values wherever a secret may stand', async () => {

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
 
 const BLOG = `
   create table blog_author (id int primary key, full_name text not null, extra_data jsonb);
@@ -39,7 +39,7 @@ beforeAll(async () => {
     defaultNamingConvention: 'graphql-default',
     liveQueriesMultiplexedRefetchInterval: 50,
   });
-  await must('pg_add_source', {
+  await engine.must('pg_add_source', {
     name: 'shop',
     configuration: { connection_info: { database_url: shop.url } },
     customization: {
@@ -48,42 +48,37 @@ beforeAll(async () => {
       type_names: { prefix: 'Shop_' },
     },
   });
-  await must('pg_track_table', { source: 'shop', table: 'item' });
+  await engine.must('pg_track_table', { source: 'shop', table: 'item' });
   const fields = [{ name: 'name', type: 'text' }];
-  await must('pg_track_logical_model', { source: 'shop', name: 'item_name', fields });
+  await engine.must('pg_track_logical_model', { source: 'shop', name: 'item_name', fields });
   const code = 'select name from item order by id';
-  await must('pg_track_native_query', {
+  await engine.must('pg_track_native_query', {
     source: 'shop',
     root_field_name: 'names',
     code,
     returns: 'item_name',
   });
-  for (const table of ['blog_author', 'blog_post', 'secret_note']) await must('pg_track_table', { table });
-  await must('pg_create_array_relationship', {
+  for (const table of ['blog_author', 'blog_post', 'secret_note'])
+    await engine.must('pg_track_table', { table });
+  await engine.must('pg_create_array_relationship', {
     table: 'blog_author',
     name: 'own_posts',
     using: { foreign_key_constraint_on: { table: 'blog_post', columns: ['author_id'] } },
   });
-  await must('pg_track_function', { function: 'find_authors' });
-  await must('pg_add_computed_field', {
+  await engine.must('pg_track_function', { function: 'find_authors' });
+  await engine.must('pg_add_computed_field', {
     table: 'blog_post',
     name: 'short_label',
     definition: { function: 'post_label' },
   });
   const permission = { columns: ['id', 'view_count'], filter: { view_count: { _gt: 15 } } };
-  await must('pg_create_select_permission', { table: 'blog_post', role: 'reader', permission });
+  await engine.must('pg_create_select_permission', { table: 'blog_post', role: 'reader', permission });
 });
 
 afterAll(async () => {
   await engine?.close();
   for (const database of databases) await database.drop();
 });
-
-async function must(type: string, args: unknown): Promise<unknown> {
-  const { status, body } = await engine.admin(type, args);
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body;
-}
 
 async function dataOf(query: string, options?: Parameters<TestEngine['graphql']>[1]): Promise<unknown> {
   const { data, errors } = await engine.graphql(query, options);
@@ -286,10 +281,7 @@ describe('a source with a namespace', () => {
   });
 
   test('a subscription selects one namespace, and receives changes in it', async () => {
-    const socket = await openSocket(engine.url, 'graphql-transport-ws');
-    const headers = { 'x-engine-admin-secret': engine.adminSecret };
-    socket.send({ type: 'connection_init', payload: { headers } });
-    await socket.next();
+    const socket = await openSession(engine);
     const subscribe = (id: string, query: string) =>
       socket.send({ type: 'subscribe', id, payload: { query } });
     subscribe('1', 'subscription { shop { all_item_by_pk(id: 1) { name } } }');
@@ -311,11 +303,11 @@ describe('a source with a namespace', () => {
 
   test('is customized again by pg_update_source, and exported as written', async () => {
     const customization = { root_fields: { prefix: 'x_' }, naming_convention: 'default' };
-    await must('pg_update_source', { name: 'shop', customization });
+    await engine.must('pg_update_source', { name: 'shop', customization });
     expect(await dataOf('{ x_item_by_pk(id: 2) { __typename } }')).toEqual({
       x_item_by_pk: { __typename: 'item' },
     });
-    const exported = (await must('export_metadata', {})) as { sources: { name: string }[] };
+    const exported = (await engine.must('export_metadata', {})) as { sources: { name: string }[] };
     expect(exported.sources.find(({ name }) => name === 'shop')).toMatchObject({ customization });
   });
 
@@ -342,7 +334,7 @@ describe('custom names', () => {
         select_stream: 'note_news',
       },
     };
-    await must('pg_set_table_customization', { table: 'secret_note', configuration });
+    await engine.must('pg_set_table_customization', { table: 'secret_note', configuration });
     const mutation = 'mutation { insertThe_noteOne(object: {note_id: 7}) { note_id __typename } }';
     expect(await dataOf(mutation)).toEqual({ insertThe_noteOne: { note_id: 7, __typename: 'the_note' } });
     expect(await dataOf('{ notes_all { note_id } the_noteByPk(note_id: 7) { note_id } }')).toEqual({

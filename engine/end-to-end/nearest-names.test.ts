@@ -1,13 +1,12 @@
 /** Tests that inconsistent objects list the nearest names to one that does not exist, for clients that keep track of objects only. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table author (id int primary key, name text);
     create table article (id int primary key, title text, author_id int references author);
@@ -17,10 +16,7 @@ beforeAll(async () => {
   const using = { foreign_key_constraint_on: 'author_id' };
   await engine.admin('pg_create_object_relationship', { table: 'article', name: 'author', using });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 const AT = 'default/public/article';
 const select = (permission: object) => ({

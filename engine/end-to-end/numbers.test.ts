@@ -1,28 +1,19 @@
 /** Tests that numbers in metadata mean what was written, from the request to the rows they select. Reference:
  *  docs/reference/behaviour/operators.md. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startTestEngine } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
+const { database, engine } = testWorld(`
+  create table account (id int primary key, balance numeric, big bigint, data jsonb);
+  insert into account values
+    (1, 12345678901234567890, 9007199254740993, '{"n": 12345678901234567890}'),
+    (2, 12345678901234567891, 9007199254740992, '{"n": 12345678901234567891}'),
+    (3, 1.5, 3, null);
+  `);
 
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(`
-    create table account (id int primary key, balance numeric, big bigint, data jsonb);
-    insert into account values
-      (1, 12345678901234567890, 9007199254740993, '{"n": 12345678901234567890}'),
-      (2, 12345678901234567891, 9007199254740992, '{"n": 12345678901234567891}'),
-      (3, 1.5, 3, null);
-  `);
-  engine = await startTestEngine({ databaseUrl: database.url });
   await engine.admin('pg_track_table', { table: 'account' });
-});
-
-afterAll(async () => {
-  await engine.close();
-  await database.drop();
 });
 
 /** As text, because this process has no such numbers either. */

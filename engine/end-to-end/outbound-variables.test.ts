@@ -4,11 +4,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let elsewhere: TestDatabase;
+const database = testDatabase();
+const elsewhere = testDatabase();
 let engine: TestEngine;
 let received: string[] = [];
 
@@ -28,7 +28,6 @@ const env: Record<string, string> = {
 };
 
 beforeAll(async () => {
-  [database, elsewhere] = await Promise.all([createDatabase(), createDatabase()]);
   await database.sql('create table book (id int primary key)');
   await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
   hookUrl = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
@@ -39,7 +38,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await engine?.close();
-  await Promise.all([database?.drop(), elsewhere?.drop()]);
   hook.close();
 });
 beforeEach(() => {
@@ -229,7 +227,7 @@ test('a one-off event is not sent if a source has started to use its variable', 
   });
   expect(created.status).toBe(200);
   const configuration = { connection_info: { database_url: { from_env: 'LATER' } } };
-  expect((await engine.admin('pg_add_source', { name: 'late', configuration })).status).toBe(200);
+  await engine.must('pg_add_source', { name: 'late', configuration });
   await vi.waitFor(
     async () => {
       const { body } = await engine.admin('get_scheduled_event_invocations', { type: 'one_off' });

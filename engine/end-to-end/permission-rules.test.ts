@@ -1,8 +1,7 @@
 /** Tests the grammar of permission rules end to end: which rows each form lets a role see. How a rule is parsed:
  *  resolve/bool-exp.test.ts. Reference: docs/reference/behaviour/operators.md. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 
 const SCHEMA = `
   create schema other;
@@ -27,17 +26,14 @@ const HEADERS = {
   'x-engine-json': '{"k": 1}',
 };
 
-let database: TestDatabase;
-let engine: TestEngine;
 const admin = (type: string, args: object) => engine.admin<{ error?: string; code?: string }>(type, args);
 const role = { table: 'person', role: 'user' };
 const permit = (filter: unknown) =>
   admin('pg_create_select_permission', { ...role, permission: { columns: ['id'], filter } });
 
+const { engine } = testWorld(SCHEMA);
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(SCHEMA);
-  engine = await startTestEngine({ databaseUrl: database.url });
   const computed = (name: string) => ({ table: 'person', name, definition: { function: name } });
   const steps: [string, object][] = [
     ['pg_track_table', { table: { schema: 'other', name: 'member' } }],
@@ -59,10 +55,6 @@ beforeAll(async () => {
     ['pg_add_computed_field', computed('mates')],
   ];
   for (const [type, args] of steps) expect(await admin(type, args)).toMatchObject({ status: 200 });
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
 });
 
 const MEMBER = { schema: 'other', name: 'member' };

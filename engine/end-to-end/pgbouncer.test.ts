@@ -1,16 +1,16 @@
 /** Tests a source behind pgbouncer in transaction mode, with prepared statements off: everything works as without it,
  *  and no request leaves state in a connection for the next. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../../testing/pgbouncer.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const isThere = hasPgbouncer();
 const why = isThere ? '' : ' (skipped: there is no pgbouncer on the PATH)';
 
-let database: TestDatabase;
-let pooled: TestDatabase;
+const database = testDatabase();
+const pooled = testDatabase();
 let bouncer: Pgbouncer;
 let engine: TestEngine;
 
@@ -22,7 +22,6 @@ const must = async (type: string, args: object) => {
 
 beforeAll(async () => {
   if (!isThere) return;
-  [database, pooled] = await Promise.all([createDatabase(), createDatabase()]);
   await pooled.sql(`
     create table note (id serial primary key, text text not null default 'a', writer text);
     create function who() returns trigger language plpgsql as $$
@@ -32,7 +31,7 @@ beforeAll(async () => {
   engine = await startTestEngine({ databaseUrl: database.url });
   const connection_info = { database_url: bouncer.url, use_prepared_statements: false };
   const added = { name: 'pooled', configuration: { connection_info } };
-  expect(await engine.admin('pg_add_source', added)).toMatchObject({ status: 200 });
+  await engine.must('pg_add_source', added);
   await must('pg_track_table', { table: 'note' });
   await must('pg_create_insert_permission', {
     table: 'note',
@@ -48,7 +47,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await bouncer?.close();
-  await Promise.all([database?.drop(), pooled?.drop()]);
 });
 
 describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {
@@ -114,12 +112,7 @@ describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {
   });
 
   test('a live query receives changes', async () => {
-    const socket = await openSocket(engine.url, 'graphql-transport-ws');
-    socket.send({
-      type: 'connection_init',
-      payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-    });
-    await socket.next();
+    const socket = await openSession(engine);
     socket.send({ type: 'subscribe', id: '1', payload: { query: 'subscription { note { text } }' } });
     expect(await socket.next()).toMatchObject({ payload: { data: { note: [] } } });
     await pooled.sql(`insert into note (text) values ('live')`);

@@ -5,10 +5,10 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { afterAll, expect, test, vi } from 'vitest';
+import { startTestEngine } from '../../testing/engine.ts';
 import { startRemote } from '../../testing/remote.ts';
+import { testWorld } from '../../testing/world.ts';
 import { jwtSecret } from '../config/jwt-secret.ts';
 
 const PLANTED = 'planted5ecret';
@@ -44,8 +44,6 @@ const CONTENTS: readonly ((port: number) => string)[] = [
   () => `host='/${secret()}' dbname=d`,
 ];
 
-let database: TestDatabase;
-let engine: TestEngine;
 let folder: string;
 /** Everything that is visible from outside. */
 const seen: string[] = [];
@@ -57,43 +55,51 @@ let outbound: string[] = [];
 const env: Record<string, string> = {};
 const files: string[] = [];
 
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql('create table book (id int primary key)');
-  folder = await mkdtemp(join(tmpdir(), 'pergola-planted-'));
-  // A server that accepts connections, records what it receives, and answers with an error that repeats it.
-  wronglyAsked = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('data', (bytes) => {
-      outbound.push(bytes.toString('latin1'));
-      const said = bytes.toString('latin1').replaceAll('\0', ' ');
-      const fields = `SFATAL\0VFATAL\0C3D000\0Mno "${said}" here\0D${said}\0\0`;
-      const answer = Buffer.alloc(5 + Buffer.byteLength(fields, 'latin1'));
-      answer.write('E');
-      answer.writeInt32BE(answer.length - 1, 1);
-      answer.write(fields, 5, 'latin1');
-      socket.end(answer);
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  wronglyAsked?.close();
+  collector?.close();
+  await rm(folder, { recursive: true, force: true });
+  await rm(`${folder}-outside`, { force: true });
+});
+
+const { database, engine } = testWorld(
+  async (database) => {
+    await database.sql('create table book (id int primary key)');
+    folder = await mkdtemp(join(tmpdir(), 'pergola-planted-'));
+    // A server that accepts connections, records what it receives, and answers with an error that repeats it.
+    wronglyAsked = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('data', (bytes) => {
+        outbound.push(bytes.toString('latin1'));
+        const said = bytes.toString('latin1').replaceAll('\0', ' ');
+        const fields = `SFATAL\0VFATAL\0C3D000\0Mno "${said}" here\0D${said}\0\0`;
+        const answer = Buffer.alloc(5 + Buffer.byteLength(fields, 'latin1'));
+        answer.write('E');
+        answer.writeInt32BE(answer.length - 1, 1);
+        answer.write(fields, 5, 'latin1');
+        socket.end(answer);
+      });
     });
-  });
-  collector = createHttpServer((request, response) => {
-    request.on('data', (bytes: Buffer) => collected.push(bytes.toString('latin1')));
-    request.on('end', () => response.end('{}'));
-  });
-  for (const server of [wronglyAsked, collector])
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = wronglyAsked.address() as AddressInfo;
-  for (const [i, make] of SENT.entries()) env[`SENT_${i}`] = make();
-  for (const [i, make] of CONTENTS.entries()) {
-    env[`PLANTED_${i}`] = make(port);
-    await writeFile(join(folder, `file-${i}`), make(port));
-    files.push(join(folder, `file-${i}`));
-  }
-  await writeFile(`${folder}-outside`, `postgres://${secret()}@127.0.0.1:${port}/${secret()}`);
-  await symlink(`${folder}-outside`, join(folder, 'escape'));
-  files.push(join(folder, 'escape'), `${folder}-outside`, join(folder, 'none'));
-  engine = await startTestEngine({
-    databaseUrl: database.url,
+    collector = createHttpServer((request, response) => {
+      request.on('data', (bytes: Buffer) => collected.push(bytes.toString('latin1')));
+      request.on('end', () => response.end('{}'));
+    });
+    for (const server of [wronglyAsked, collector])
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = wronglyAsked.address() as AddressInfo;
+    for (const [i, make] of SENT.entries()) env[`SENT_${i}`] = make();
+    for (const [i, make] of CONTENTS.entries()) {
+      env[`PLANTED_${i}`] = make(port);
+      await writeFile(join(folder, `file-${i}`), make(port));
+      files.push(join(folder, `file-${i}`));
+    }
+    await writeFile(`${folder}-outside`, `postgres://${secret()}@127.0.0.1:${port}/${secret()}`);
+    await symlink(`${folder}-outside`, join(folder, 'escape'));
+    files.push(join(folder, 'escape'), `${folder}-outside`, join(folder, 'none'));
+  },
+  () => ({
     env,
     dynamicSecretsPath: [folder],
     adminSecret: secret(),
@@ -101,17 +107,8 @@ beforeAll(async () => {
     eventsFetchInterval: 30,
     enabledApis: ['metadata', 'graphql', 'config', 'pgdump', 'metrics', 'developer'],
     log: { observe: (observation) => seen.push(printed(observation)), flush: () => {} },
-  });
-}, 180_000);
-afterAll(async () => {
-  await engine?.close();
-  for (const socket of sockets) socket.destroy();
-  wronglyAsked?.close();
-  collector?.close();
-  await database?.drop();
-  await rm(folder, { recursive: true, force: true });
-  await rm(`${folder}-outside`, { force: true });
-});
+  }),
+);
 
 /** Returns an observation as a sink may print it, with everything in its errors. */
 function printed(value: unknown): string {
@@ -359,7 +356,7 @@ test('no value of a preset in a remote schema permission is in an answer to a ro
     ).toBe(200);
     const schema = `schema { query: Query } type Query { greeting(to: String @preset(value: "${preset}"), from: String): String }`;
     const permission = { remote_schema: 'preset', role: 'user', definition: { schema } };
-    expect((await engine.admin('add_remote_schema_permissions', permission)).status).toBe(200);
+    await engine.must('add_remote_schema_permissions', permission);
     const answers: string[] = [];
     const ask = async (query: string) =>
       answers.push(JSON.stringify(await engine.graphql(query, { role: 'user' })));

@@ -1,15 +1,14 @@
 /** Tests query tags: statements that name the request they belong to, as Postgres sees them, and sources with tags
  *  disabled. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { tagged } from '../sql/query-tags.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table note (id serial primary key, text text);
     create view asked as select current_query() as text;`);
@@ -17,10 +16,7 @@ beforeAll(async () => {
   await engine.admin('pg_track_table', { table: 'asked' });
   await engine.admin('pg_track_table', { table: 'note' });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 async function statementOf(query: string, operationName?: string): Promise<string> {
   const { data, errors } = await engine.graphql<Record<string, { text: string }[]>>(query, {

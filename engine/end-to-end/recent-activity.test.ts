@@ -4,40 +4,49 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { startTestEngine } from '../../testing/engine.ts';
+import { openSession } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 
 const SECRET = 'console-secret-of-the-test';
-
-let database: TestDatabase;
-let engine: TestEngine;
 
 const webhook = createServer((request, response) => {
   request.resume();
   request.on('end', () => response.writeHead(500).end('{"message": "out of order"}'));
 });
 
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(
-    `create table book (id int primary key, title text); insert into book values (1, 'One')`,
-  );
-  await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
-  const HOOK = `http://127.0.0.1:${(webhook.address() as AddressInfo).port}`;
-  engine = await startTestEngine({
-    ...{ databaseUrl: database.url, env: { HOOK }, enableConsole: true, consoleSecret: SECRET },
+afterAll(() => webhook.close());
+
+const { database, engine } = testWorld(
+  async (database) => {
+    await database.sql(
+      `create table book (id int primary key, title text); insert into book values (1, 'One')`,
+    );
+    await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
+  },
+  () => ({
+    env: { HOOK: `http://127.0.0.1:${(webhook.address() as AddressInfo).port}` },
+    enableConsole: true,
+    consoleSecret: SECRET,
     asyncActionsFetchInterval: 50,
-  });
-  const must = async (type: string, args: unknown) =>
-    expect([type, (await engine.admin(type, args)).status]).toEqual([type, 200]);
-  await must('pg_track_table', { table: 'book' });
+  }),
+);
+
+beforeAll(async () => {
+  await engine.must('pg_track_table', { table: 'book' });
   const definition = { kind: 'asynchronous', output_type: 'Done', handler: '{{HOOK}}' };
   const arguments_ = [{ name: 'n', type: 'Int!' }];
-  await must('set_custom_types', { objects: [{ name: 'Done', fields: [{ name: 'id', type: 'Int' }] }] });
-  await must('create_action', { name: 'work', definition: { ...definition, arguments: arguments_ } });
+  await engine.must('set_custom_types', {
+    objects: [{ name: 'Done', fields: [{ name: 'id', type: 'Int' }] }],
+  });
+  await engine.must('create_action', { name: 'work', definition: { ...definition, arguments: arguments_ } });
   const insert = { columns: '*' };
-  await must('pg_create_event_trigger', { table: 'book', name: 'on_book', webhook: '{{HOOK}}', insert });
+  await engine.must('pg_create_event_trigger', {
+    table: 'book',
+    name: 'on_book',
+    webhook: '{{HOOK}}',
+    insert,
+  });
   const retry_conf = {
     num_retries: 0,
     timeout_seconds: 5,
@@ -45,13 +54,7 @@ beforeAll(async () => {
     retry_interval_seconds: 1,
   };
   const cron = { name: 'nightly', webhook: '{{HOOK}}', schedule: '0 3 * * *', include_in_metadata: true };
-  await must('create_cron_trigger', { ...cron, retry_conf });
-});
-
-afterAll(async () => {
-  await engine?.close();
-  webhook.close();
-  await database?.drop();
+  await engine.must('create_cron_trigger', { ...cron, retry_conf });
 });
 
 /** Performs an operation with the console secret. */
@@ -101,10 +104,7 @@ test('metrics are counted for the console, and served only where their API is en
 
 test('subscriptions are listed by role, and their statements with what they cost', async () => {
   expect(await look('list_subscriptions')).toEqual({ subscriptions: 0, roles: [], pollers: [] });
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
-  const headers = { 'x-engine-admin-secret': engine.adminSecret };
-  socket.send({ type: 'connection_init', payload: { headers } });
-  await socket.next();
+  const socket = await openSession(engine);
   const query = 'subscription { book(where: {title: {_eq: "hidden"}}) { id } }';
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
   await socket.next();

@@ -4,12 +4,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { startTestEngine } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 import { jwtSecret } from '../config/jwt-secret.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 let connections = 0;
 let port: number;
 const server = createServer(
@@ -17,20 +15,23 @@ const server = createServer(
 );
 server.on('connection', () => connections++);
 
-beforeAll(async () => {
-  // On all addresses of this machine, the unspecified ones included.
-  await new Promise<void>((resolve) => server.listen(0, '::', resolve));
-  port = (server.address() as AddressInfo).port;
-  database = await createDatabase();
-  await database.sql('create table note (id int primary key, body text)');
-  engine = await startTestEngine({ databaseUrl: database.url, env: { REFUSED: `http://0.0.0.0:${port}/` } });
-  expect((await engine.admin('pg_track_table', { table: 'note' })).status).toBe(200);
-});
 afterAll(async () => {
-  await engine.close();
-  await database.drop();
   server.close();
   server.closeAllConnections();
+});
+
+const { database, engine } = testWorld(
+  async (database) => {
+    // On all addresses of this machine, the unspecified ones included.
+    await new Promise<void>((resolve) => server.listen(0, '::', resolve));
+    port = (server.address() as AddressInfo).port;
+    await database.sql('create table note (id int primary key, body text)');
+  },
+  () => ({ env: { REFUSED: `http://0.0.0.0:${port}/` } }),
+);
+
+beforeAll(async () => {
+  await engine.must('pg_track_table', { table: 'note' });
 });
 beforeEach(() => {
   connections = 0;
@@ -46,10 +47,6 @@ const urls = () => [
   '{{REFUSED}}',
 ];
 
-async function must(type: string, args: unknown): Promise<void> {
-  expect(await engine.admin(type, args), type).toMatchObject({ status: 200 });
-}
-
 test('the server of the test is reached at a loopback address', async () => {
   await fetch(`http://127.0.0.1:${port}/`);
   expect(connections).toBe(1);
@@ -57,12 +54,12 @@ test('the server of the test is reached at a loopback address', async () => {
 
 describe('the metadata', () => {
   test('of an action', async () => {
-    await must('set_custom_types', {
+    await engine.must('set_custom_types', {
       objects: [{ name: 'Said', fields: [{ name: 'word', type: 'String' }] }],
     });
     for (const [i, handler] of urls().entries()) {
       const definition = { handler, type: 'query', output_type: 'Said' };
-      await must('create_action', { name: `said${i}`, definition });
+      await engine.must('create_action', { name: `said${i}`, definition });
       const { errors } = await engine.graphql(`{ said${i} { word } }`);
       expect(errors, handler).toHaveLength(1);
     }
@@ -81,7 +78,7 @@ describe('the metadata', () => {
     for (const [i, url] of urls().entries()) {
       const validate_input = { type: 'http', definition: { url } };
       const permission = { columns: '*', check: {}, validate_input };
-      await must('pg_create_insert_permission', { table: 'note', role: `r${i}`, permission });
+      await engine.must('pg_create_insert_permission', { table: 'note', role: `r${i}`, permission });
       const { errors } = await engine.graphql(
         'mutation { insert_note(objects: [{id: 1}]) { affected_rows } }',
         { role: `r${i}` },
@@ -94,7 +91,7 @@ describe('the metadata', () => {
   test('of an event trigger and a scheduled event', async () => {
     const retry_conf = { num_retries: 0, timeout_seconds: 5, interval_sec: 1 };
     for (const [i, webhook] of urls().entries()) {
-      await must('pg_create_event_trigger', {
+      await engine.must('pg_create_event_trigger', {
         name: `t${i}`,
         table: 'note',
         webhook,
@@ -102,7 +99,7 @@ describe('the metadata', () => {
         retry_conf,
       });
     }
-    await must('create_scheduled_event', {
+    await engine.must('create_scheduled_event', {
       webhook: urls()[0],
       schedule_at: new Date().toISOString(),
       payload: {},
@@ -129,7 +126,7 @@ describe('the metadata', () => {
   });
 
   test('of an OTLP exporter', async () => {
-    await must('set_opentelemetry_config', {
+    await engine.must('set_opentelemetry_config', {
       status: 'enabled',
       data_types: ['traces'],
       exporter_otlp: { otlp_traces_endpoint: urls()[0] },
@@ -137,7 +134,7 @@ describe('the metadata', () => {
     });
     for (let i = 0; i < 3; i++) await engine.graphql('{ note { id } }');
     await new Promise((resolve) => setTimeout(resolve, 1500));
-    await must('set_opentelemetry_config', { status: 'disabled' });
+    await engine.must('set_opentelemetry_config', { status: 'disabled' });
     expect(connections).toBe(0);
   });
 });

@@ -1,9 +1,9 @@
 /** Tests /v1beta1/relay against a real database: pages in every order, what a role sees of them, and ids. Reference:
  *  docs/reference/behaviour/relay.md. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { GraphqlAnswer } from '../../testing/engine.ts';
+import { openSession } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 
 const SCHEMA = `
   create table author (id int primary key, name text not null, country text);
@@ -26,12 +26,9 @@ const SCHEMA = `
   create function cheap(most numeric) returns setof book language sql stable as
     'select * from book where price <= most';`;
 
-let database: TestDatabase;
-let engine: TestEngine;
+const { engine } = testWorld('', () => ({ inferFunctionPermissions: true }));
 
 beforeAll(async () => {
-  database = await createDatabase();
-  engine = await startTestEngine({ databaseUrl: database.url, inferFunctionPermissions: true });
   await engine.admin('run_sql', { sql: SCHEMA });
   for (const table of ['author', 'book', 'book_view', 'secret'])
     await engine.admin('pg_track_table', { table });
@@ -59,11 +56,6 @@ beforeAll(async () => {
   await permit('book', 'brief', { columns: ['id', 'title'], filter: {}, limit: 2 });
   await permit('book', 'closed', { columns: ['id'], filter: {}, query_root_fields: [] });
   await permit('author', 'closed', { columns: ['id'], filter: {} });
-});
-
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
 });
 
 const permit = (table: string, role: string, permission: object) =>
@@ -455,12 +447,7 @@ test.each([
 });
 
 test('over a WebSocket a page is a live query', async () => {
-  const socket = await openSocket(engine.url, 'graphql-transport-ws', {}, '/v1beta1/relay');
-  socket.send({
-    type: 'connection_init',
-    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-  });
-  await socket.next();
+  const socket = await openSession(engine, {}, '/v1beta1/relay');
   const query = 'subscription { secret_connection(last: 1) { edges { node { id code } } } }';
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
   const pageOf = (id: number, code: string) => ({

@@ -1,38 +1,36 @@
 /** Tests cached answers of remote schemas end to end: which requests are not sent, and that clients do not get
  *  answers of others. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { startTestEngine } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testWorld } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 let remote: RemoteService;
 let count = 0;
 const next = () => ++count;
 const RESOLVERS = { 'Query.n': next, 'Query.of': next, 'Mutation.n': next };
 
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql('create table author (id int primary key); insert into author values (1), (2)');
-  remote = await startRemote('type Query { n: Int of(id: Int): Int } type Mutation { n: Int }', RESOLVERS);
-  engine = await startTestEngine({
+afterAll(() => remote?.close());
+
+const { database, engine } = testWorld(
+  async (database) => {
+    await database.sql('create table author (id int primary key); insert into author values (1), (2)');
+    remote = await startRemote('type Query { n: Int of(id: Int): Int } type Mutation { n: Int }', RESOLVERS);
+  },
+  () => ({
     enableRemoteSchemaPermissions: false,
-    databaseUrl: database.url,
     remoteSchemaCacheSize: 1_000_000,
     enabledApis: ['metadata', 'graphql', 'metrics'],
-  });
+  }),
+);
+
+beforeAll(async () => {
   const definition = { url: remote.url, forward_client_headers: true };
   await engine.admin('add_remote_schema', { name: 'counter', definition });
   await engine.admin('pg_track_table', { table: 'author' });
   const field = { of: { arguments: { id: '$id' } } };
   const to = { to_remote_schema: { remote_schema: 'counter', lhs_fields: ['id'], remote_field: field } };
   await engine.admin('pg_create_remote_relationship', { table: 'author', name: 'far', definition: to });
-});
-afterAll(async () => {
-  await engine?.close();
-  await remote?.close();
-  await database?.drop();
 });
 beforeEach(() => {
   remote.headers['cache-control'] = 'max-age=60';

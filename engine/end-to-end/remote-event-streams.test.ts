@@ -4,10 +4,10 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { startRemote } from '../../testing/remote.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 type Asked = {
   readonly headers: IncomingHttpHeaders;
@@ -15,7 +15,7 @@ type Asked = {
   readonly response: ServerResponse;
 };
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let url: string;
 let streams: Asked[] = [];
@@ -48,7 +48,6 @@ beforeAll(async () => {
   introspected = (body) => fetch(schema.url, { method: 'POST', body });
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/graphql`;
-  database = await createDatabase();
   engine = await startTestEngine({
     databaseUrl: database.url,
     enabledApis: ['metadata', 'graphql', 'metrics'],
@@ -60,25 +59,21 @@ afterAll(async () => {
   service.close();
   service.closeAllConnections();
   await engine?.close();
-  await database?.drop();
 });
 beforeEach(async () => {
   streams = [];
   answer = begin;
   await engine.admin('clear_metadata', {});
   const definition = { url, timeout_seconds: 5, headers: [{ name: 'x-mine', value: 'yes' }] };
-  expect((await engine.admin('add_remote_schema', { name: 'clock', definition })).status).toBe(200);
+  await engine.must('add_remote_schema', { name: 'clock', definition });
   handshakes = 0;
 });
 
 const QUERY = 'subscription T($from: Int) { t: ticks(from: $from) { n at } }';
 
 async function subscribe(query = QUERY) {
-  const client = await openSocket(engine.url, 'graphql-transport-ws');
+  const client = await openSession(engine, { 'x-engine-user-id': '7' });
   onTestFinished(() => client.socket.terminate());
-  const headers = { 'x-engine-admin-secret': engine.adminSecret, 'x-engine-user-id': '7' };
-  client.send({ type: 'connection_init', payload: { headers } });
-  await client.next();
   client.send({ type: 'subscribe', id: 'a', payload: { query, variables: { from: 3 } } });
   return client;
 }

@@ -2,19 +2,18 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type EngineApart, startEngineApart } from '../../testing/engine-apart.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const SIZE = 100_000_000;
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: EngineApart;
 let remote: RemoteService;
 let answer: Buffer;
 
 beforeAll(async () => {
-  database = await createDatabase();
   remote = await startRemote('type Item { id: Int text: String } type Query { items: [Item!] }', {
     'Query.items': () => [],
   });
@@ -30,7 +29,6 @@ beforeAll(async () => {
 afterAll(async () => {
   engine?.close();
   await remote?.close();
-  await database?.drop();
 });
 
 /** Returns the number of bytes of the answer, without keeping them. */

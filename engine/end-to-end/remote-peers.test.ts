@@ -2,27 +2,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { createDatabase } from '../../testing/database.ts';
+import { openSession } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 import { passThroughCpu } from '../bench/remote.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 let peer: ChildProcess;
 let url: string;
 
-beforeAll(async () => {
+afterAll(() => peer?.kill());
+
+const { engine } = testWorld(async () => {
   ({ child: peer, url } = await startPeer());
-  database = await createDatabase();
-  engine = await startTestEngine({ databaseUrl: database.url });
+});
+
+beforeAll(async () => {
   const added = await engine.admin('add_remote_schema', { name: 'library', definition: { url } });
   expect(added).toMatchObject({ status: 200 });
-});
-afterAll(async () => {
-  peer?.kill();
-  await engine?.close();
-  await database?.drop();
 });
 
 test('unions, interfaces, enums, custom scalars and input objects work in both directions', async () => {
@@ -79,13 +75,10 @@ test.each(['WebSockets', 'server-sent events'])('subscriptions over %s', async (
     const { child, url: alone } = await startPeer('--no-sockets');
     onTestFinished(() => void child.kill());
     const definition = { url: alone, customization: { root_fields_namespace: 'away' } };
-    expect((await engine.admin('add_remote_schema', { name: 'away', definition })).status).toBe(200);
+    await engine.must('add_remote_schema', { name: 'away', definition });
   }
   const [before, after] = way === 'WebSockets' ? ['', ''] : ['away { ', ' }'];
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
-  const headers = { 'x-engine-admin-secret': engine.adminSecret };
-  socket.send({ type: 'connection_init', payload: { headers } });
-  await socket.next();
+  const socket = await openSession(engine);
   const query = `subscription { ${before} added { __typename title ... on Titled { heading: title } sequel { id } } ${after} }`;
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
   // The service does not report the start of a subscription: books are added until one is received.

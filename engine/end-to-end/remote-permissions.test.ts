@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testWorld } from '../../testing/world.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { writeDirectory } from '../store/directory.ts';
 
@@ -26,8 +26,6 @@ const SDL = `
   }
   type Mutation { remove(id: Int!): Boolean }`;
 
-let database: TestDatabase;
-let engine: TestEngine;
 let remote: RemoteService;
 const admin = (type: string, args: object) => engine.admin<{ error?: string; code?: string }>(type, args);
 const permit = (schema: string, role = 'user') =>
@@ -37,8 +35,9 @@ const ask = (query: string, options: { role?: string; headers?: object; variable
 const lastAsked = () => remote.asked.at(-1)!;
 const failed = 'validation for the given role-based schema failed';
 
-beforeAll(async () => {
-  database = await createDatabase();
+afterAll(() => remote?.close());
+
+const { database, engine } = testWorld(async () => {
   remote = await startRemote(SDL, {
     'Query.user': (_: unknown, { id }: { id: number }) => ({
       __typename: 'User',
@@ -51,12 +50,6 @@ beforeAll(async () => {
     'Query.hidden': () => 'hidden',
     'Mutation.remove': () => true,
   });
-  engine = await startTestEngine({ databaseUrl: database.url });
-});
-afterAll(async () => {
-  await engine?.close();
-  await remote?.close();
-  await database?.drop();
 });
 beforeEach(async () => {
   await admin('clear_metadata', {});
@@ -397,7 +390,7 @@ describe('with --enable-remote-schema-permissions=false', () => {
     async (type, args) => {
       const open = await off();
       const version = type === 'replace_metadata' ? 2 : 1;
-      expect(await open.admin(type, await args(), { version })).toMatchObject({ status: 200 });
+      await open.must(type, await args(), { version });
       await expectClosed(open);
       await open.close();
     },

@@ -1,8 +1,8 @@
 /** Tests remote relationships end to end: from rows to a real GraphQL service and to another database. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const SDL = `
   interface Entry { id: Int! text: String }
@@ -49,8 +49,8 @@ const RESOLVERS = {
   },
 };
 
-let database: TestDatabase;
-let elsewhere: TestDatabase;
+const database = testDatabase();
+const elsewhere = testDatabase();
 let engine: TestEngine;
 let remote: RemoteService;
 const admin = (type: string, args: object) => engine.admin<{ error?: string; code?: string }>(type, args);
@@ -66,7 +66,6 @@ const relateRows = (name: string, relationship_type: string, field_mapping: obje
 const asked = () => remote.asked.at(-1)!;
 
 beforeAll(async () => {
-  [database, elsewhere] = await Promise.all([createDatabase(), createDatabase()]);
   await database.sql(`create table author (id int primary key, name text, code text, boss int references author,
       favourites int[]);
     insert into author
@@ -87,8 +86,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await remote?.close();
-  await database?.drop();
-  await elsewhere?.drop();
 });
 beforeEach(async () => {
   await admin('clear_metadata', {});

@@ -1,10 +1,11 @@
 /** Tests remote schemas end to end: real services beside a real database, every operation, faults included. */
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createDatabase } from '../../testing/database.ts';
+import { startTestEngine } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession, openSocket } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 
 const SDL = `
   interface Being { id: ID! name: String }
@@ -42,8 +43,6 @@ const RESOLVERS = {
   'Mutation.count': () => ++count,
 };
 
-let database: TestDatabase;
-let engine: TestEngine;
 let remote: RemoteService;
 let other: RemoteService;
 const admin = (type: string, args: object) => engine.admin<{ error?: string; code?: string }>(type, args);
@@ -51,25 +50,27 @@ const add = (name: string, definition: object = {}) =>
   admin('add_remote_schema', { name, definition: { url: remote.url, ...definition } });
 const lastAsked = () => remote.asked.at(-1)!;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(`create table author (id int primary key, name text not null);
-    insert into author values (1, 'Ada'), (2, 'Bo');`);
-  remote = await startRemote(SDL, RESOLVERS);
-  other = await startRemote('type Query { elsewhere: String }', { 'Query.elsewhere': () => 'here' });
-  const env = {
-    REMOTE_URL: remote.url,
-    REMOTE_KEY: 'from the environment',
-    ENGINE_GRAPHQL_ADMIN_SECRET: 'hush',
-  };
-  engine = await startTestEngine({ databaseUrl: database.url, env, enableRemoteSchemaPermissions: false });
-});
 afterAll(async () => {
-  await engine?.close();
   await remote?.close();
   await other?.close();
-  await database?.drop();
 });
+
+const { database, engine } = testWorld(
+  async (database) => {
+    await database.sql(`create table author (id int primary key, name text not null);
+    insert into author values (1, 'Ada'), (2, 'Bo');`);
+    remote = await startRemote(SDL, RESOLVERS);
+    other = await startRemote('type Query { elsewhere: String }', { 'Query.elsewhere': () => 'here' });
+  },
+  () => ({
+    env: {
+      REMOTE_URL: remote.url,
+      REMOTE_KEY: 'from the environment',
+      ENGINE_GRAPHQL_ADMIN_SECRET: 'hush',
+    },
+    enableRemoteSchemaPermissions: false,
+  }),
+);
 beforeEach(async () => {
   await admin('clear_metadata', {});
   await admin('pg_track_table', { table: 'author' });
@@ -556,12 +557,7 @@ describe('operations', () => {
 
   test('it is available over WebSockets, too', async () => {
     await add('beings');
-    const socket = await openSocket(engine.url, 'graphql-transport-ws');
-    socket.send({
-      type: 'connection_init',
-      payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-    });
-    expect(await socket.next()).toMatchObject({ type: 'connection_ack' });
+    const socket = await openSession(engine);
     socket.send({ type: 'subscribe', id: '1', payload: { query: '{ strict author(limit: 1) { id } }' } });
     expect(await socket.next()).toMatchObject({ payload: { data: { strict: 'yes', author: [{}] } } });
     socket.close();

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { isWithin } from '../../testing/machine-speed.ts';
+import { testDatabase } from '../../testing/world.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { finish, type Steps } from '../metadata/steps.ts';
 import { readingIntrospection } from '../resolve/introspection.ts';
@@ -177,13 +177,12 @@ test.each(['a chain of objects', 'a chain of inputs'])('%s of 20,000 types is a 
 });
 
 describe('over HTTP', () => {
-  let database: TestDatabase;
+  const database = testDatabase();
   let engine: TestEngine;
   let service: Server;
   let answer = '';
 
   beforeAll(async () => {
-    database = await createDatabase();
     service = createServer((_, response) => response.end(answer));
     await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
     engine = await startTestEngine({ databaseUrl: database.url });
@@ -191,7 +190,6 @@ describe('over HTTP', () => {
   afterAll(async () => {
     await engine?.close();
     service?.close();
-    await database?.drop();
   });
 
   async function add(name: string, types: readonly Type[], padding = '') {

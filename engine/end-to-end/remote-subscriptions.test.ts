@@ -1,41 +1,36 @@
 /** Tests subscriptions to remote schemas end to end: both sub-protocols, the headers the service receives, roles and
  *  presets, names, lost connections. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { startTestEngine } from '../../testing/engine.ts';
 import { type RemotePeer, type RemoteService, startRemote } from '../../testing/remote.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession, openSocket } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 
 const SDL = `
   type Tick { n: Int! at: String secret: String }
   type Query { now: Tick }
   type Subscription { ticks(owner: String, from: Int = 0): Tick strict: Int! }`;
 
-let database: TestDatabase;
-let engine: TestEngine;
 let remote: RemoteService;
 let peers: RemotePeer[];
 const observed: unknown[] = [];
 const add = (definition: object = {}) =>
   engine.admin('add_remote_schema', { name: 'clock', definition: { url: remote.url, ...definition } });
 
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql('create table author (id int primary key); create table ticks (n int primary key)');
-  remote = await startRemote(SDL);
-  engine = await startTestEngine({
-    databaseUrl: database.url,
+afterAll(() => remote?.close());
+
+const { database, engine } = testWorld(
+  async (database) => {
+    await database.sql('create table author (id int primary key); create table ticks (n int primary key)');
+    remote = await startRemote(SDL);
+  },
+  () => ({
     liveQueriesMultiplexedRefetchInterval: 50,
     enabledApis: ['metadata', 'graphql', 'metrics'],
     log: { observe: (observation) => void observed.push(observation), flush: () => {} },
-  });
-});
-afterAll(async () => {
-  await engine?.close();
-  await remote?.close();
-  await database?.drop();
-});
+  }),
+);
 beforeEach(async () => {
   peers = [];
   await engine.admin('clear_metadata', {});
@@ -44,11 +39,8 @@ beforeEach(async () => {
 
 /** Opens a client and subscribes. */
 async function subscribe(query: string, { headers = {}, variables = {} } = {}) {
-  const client = await openSocket(engine.url, 'graphql-transport-ws');
+  const client = await openSession(engine, headers);
   onTestFinished(() => client.socket.terminate());
-  const all = { 'x-engine-admin-secret': engine.adminSecret, ...headers };
-  client.send({ type: 'connection_init', payload: { headers: all } });
-  await client.next();
   client.send({ type: 'subscribe', id: 'a', payload: { query, variables } });
   return client;
 }

@@ -1,16 +1,15 @@
 /** Tests request policies end to end: what clients of each role receive, and that a change of the metadata takes
  *  effect at once. */
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let closed: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`create table book (id int primary key, title text);
     insert into book values (1, 'Emma'), (2, 'Ulysses');
     create view slow as select 1 as id, pg_sleep(20)::text as slept;
@@ -43,12 +42,10 @@ afterEach(async () => {
 afterAll(async () => {
   await closed?.close();
   await engine?.close();
-  await database?.drop();
 });
 
 async function done(type: string, args: unknown, at = engine): Promise<void> {
-  const { status, body } = await at.admin(type, args);
-  expect(status, JSON.stringify(body)).toBe(200);
+  await at.must(type, args);
 }
 
 const told = ({ data, errors }: GraphqlAnswer<unknown>) =>

@@ -4,19 +4,18 @@ import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession, openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { SHARED_MEMORY } from '../limits/memory-budget.ts';
 
 const MOST = 64 * 1024;
 const TOO_LARGE = { code: 'response-limit-exceeded', message: `the response is larger than ${MOST} bytes` };
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table size (bytes int primary key);
     create view text as select bytes, repeat('x', bytes) as body from size;
@@ -31,37 +30,38 @@ beforeAll(async () => {
     liveQueriesMultiplexedRefetchInterval: 50,
     streamingQueriesMultiplexedRefetchInterval: 50,
   });
-  for (const table of ['text', 'note', 'size']) await done('pg_track_table', { table });
+  for (const table of ['text', 'note', 'size']) await engine.must('pg_track_table', { table });
   for (const table of ['text', 'note']) {
     const permission = { columns: '*', filter: {} };
-    await done('pg_create_select_permission', { table, role: 'user', permission });
+    await engine.must('pg_create_select_permission', { table, role: 'user', permission });
   }
   const permission = { columns: ['id'], check: {} };
-  await done('pg_create_insert_permission', { table: 'note', role: 'user', permission });
+  await engine.must('pg_create_insert_permission', { table: 'note', role: 'user', permission });
   const update = { columns: ['changed'], filter: {}, check: {} };
-  await done('pg_create_update_permission', { table: 'note', role: 'user', permission: update });
-  await done('pg_create_delete_permission', { table: 'note', role: 'user', permission: { filter: {} } });
+  await engine.must('pg_create_update_permission', { table: 'note', role: 'user', permission: update });
+  await engine.must('pg_create_delete_permission', {
+    table: 'note',
+    role: 'user',
+    permission: { filter: {} },
+  });
   const query = `query ($bytes: Int) { text(where: {bytes: {_eq: $bytes}}) { body } }`;
-  await done('create_query_collection', {
+  await engine.must('create_query_collection', {
     name: 'rest',
     definition: { queries: [{ name: 'text', query }] },
   });
   const definition = { query: { collection_name: 'rest', query_name: 'text' } };
-  await done('create_rest_endpoint', { name: 'text', url: 'text/:bytes', methods: ['GET'], definition });
+  await engine.must('create_rest_endpoint', {
+    name: 'text',
+    url: 'text/:bytes',
+    methods: ['GET'],
+    definition,
+  });
 });
 afterEach(async () => {
-  await done('remove_api_limits', {});
+  await engine.must('remove_api_limits', {});
   await vi.waitFor(() => expect(SHARED_MEMORY.held).toBe(0), { timeout: 5000 });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
-
-async function done(type: string, args: unknown): Promise<void> {
-  const { status, body } = await engine.admin(type, args);
-  expect(status, JSON.stringify(body)).toBe(200);
-}
+afterAll(() => engine?.close());
 
 const TEXT = (bytes: number) => `{ text(where: {bytes: {_eq: ${bytes}}}) { body } }`;
 const ALL = (bytes: number) => `{ a: text(where: {bytes: {_eq: ${bytes}}}) { body } b: __typename }`;
@@ -77,10 +77,7 @@ async function post(path: string, body: unknown, role: string): Promise<string> 
 
 /** Sends a message over a WebSocket and returns the text of the first payload. */
 async function overSocket(query: string, role: string): Promise<string> {
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
-  const headers = { 'x-engine-admin-secret': engine.adminSecret, 'x-engine-role': role };
-  socket.send({ type: 'connection_init', payload: { headers } });
-  await socket.next();
+  const socket = await openSession(engine, { 'x-engine-role': role });
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
   const { payload } = await socket.next(20_000);
   socket.close();
@@ -254,11 +251,11 @@ test('a limit of the metadata takes effect at once, for its role', async () => {
   await prepare('', [2 * MOST]);
   const read = () => post('/v1/graphql', { query: TEXT(2 * MOST) }, 'user');
   expect(await read()).toContain(TOO_LARGE.code);
-  await done('set_api_limits', { response_limit: { global: 10, per_role: { user: 3 * MOST } } });
+  await engine.must('set_api_limits', { response_limit: { global: 10, per_role: { user: 3 * MOST } } });
   expect(await read()).toContain('xxx');
-  await done('set_api_limits', { response_limit: { global: 3 * MOST, per_role: { user: 1000 } } });
+  await engine.must('set_api_limits', { response_limit: { global: 3 * MOST, per_role: { user: 1000 } } });
   expect(await read()).toContain('larger than 1000 bytes');
-  await done('set_api_limits', { disabled: true, response_limit: { global: 10 } });
+  await engine.must('set_api_limits', { disabled: true, response_limit: { global: 10 } });
   expect(await read()).toContain(TOO_LARGE.message);
 });
 
@@ -300,7 +297,7 @@ test('rows of the admin API have the limit of the role, and none for an administ
 
 test('a role with a time limit has the limit of responses, too', async () => {
   await prepare('', [2 * MOST]);
-  await done('set_api_limits', { time_limit: { global: 10 } });
+  await engine.must('set_api_limits', { time_limit: { global: 10 } });
   expect(await post('/v1/graphql', { query: TEXT(2 * MOST) }, 'user')).toContain(TOO_LARGE.code);
 });
 

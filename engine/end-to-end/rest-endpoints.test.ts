@@ -2,22 +2,10 @@
  *  becomes inconsistent.
  *  Not here: requests to endpoints (http/rest.test.ts). Reference: docs/reference/behaviour/metadata-api.md;
  *  docs/reference/behaviour/errors.md. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { expect, test } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  engine = await startTestEngine({ databaseUrl: database.url });
-});
-
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+const { database, engine } = testWorld();
 
 const SUCCESS = { status: 200, body: { message: 'success' } };
 const edit = (type: string, args: unknown) => engine.admin(type, args);

@@ -2,7 +2,6 @@
  *  declare to restrict a role is enforced, or reported as not enforced. A member of a permission that is not in these
  *  tables fails the test. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import {
   type GraphqlAnswer,
   replaceMetadata,
@@ -10,6 +9,7 @@ import {
   type TestEngine,
 } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from '../metadata/schema/permission.ts';
 import { ApiLimits } from '../metadata/schema/policy.ts';
 
@@ -157,13 +157,12 @@ const REPORTED = [
   'update_permission/default/public/note/admin',
 ];
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let remote: RemoteService;
 const logged: unknown[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table note (id int, text text, up int);
     insert into note values (1, 'one', null), (2, 'two', 1);
@@ -181,7 +180,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await remote?.close();
-  await database?.drop();
 });
 
 function permissionsOf(kind: keyof typeof RULES, isOfAdmin: boolean) {

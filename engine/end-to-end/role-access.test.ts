@@ -2,8 +2,8 @@
  *  operation and column. It runs no statement. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { OPERATIONS } from '../resolve/grant.ts';
 
 const MODELS = 16;
@@ -12,21 +12,17 @@ const TABLES = ['book', 'loan', 'expensive'];
 const ROLES = ['ann', 'bob'];
 const INHERITED = ['both', 'deep'];
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table book (id int primary key, title text, price int);
     create table loan (id int primary key, title text, price int);
     create view expensive as select distinct id, title, price from book;`);
   engine = await startTestEngine({ databaseUrl: database.url });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 const filter = fc.constantFrom({}, { id: { _gt: 1 } }, { title: { _eq: 'X-Engine-User-Id' } });
 /** A permission may name a column that the table does not have, which makes it inconsistent. */
@@ -90,12 +86,11 @@ async function replaceTables(tables: readonly object[]): Promise<void> {
   const sources = [{ ...body.metadata.sources[0], tables }];
   const metadata = { ...body.metadata, sources, inherited_roles };
   const args = { metadata, allow_inconsistent_metadata: true };
-  expect((await engine.admin('replace_metadata', args, { version: 2 })).status).toBe(200);
+  await engine.must('replace_metadata', args, { version: 2 });
 }
 
 async function kindsOf(request: object): Promise<readonly string[]> {
-  const { status, body } = await engine.admin<Explained>('pg_explain_access', request);
-  expect(status, JSON.stringify(body)).toBe(200);
+  const body = await engine.must<Explained>('pg_explain_access', request);
   return body.reasons.map(({ kind }) => kind);
 }
 

@@ -3,8 +3,8 @@
  *  operations on rows (admin/rows.test.ts). */
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { jwtSecret } from '../config/jwt-secret.ts';
 import type { Endpoint, OperationDeclaration } from '../metadata/operations/row.ts';
 import { namesAt, OPERATION_NAMES, OPERATIONS } from '../metadata/operations.ts';
@@ -14,12 +14,11 @@ const ENDPOINTS: readonly Endpoint[] = ['/v1/query', '/v1/metadata', '/v2/query'
 const REFUSED = { code: 'access-denied', error: 'restricted access : admin only' };
 const HIDDEN = 'hidden_ledger';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let token: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`create table ${HIDDEN} (id int primary key)`);
   engine = await startTestEngine({
     databaseUrl: database.url,
@@ -34,10 +33,7 @@ beforeAll(async () => {
     .sign(new TextEncoder().encode(KEY));
 });
 
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 async function post(path: string, body: unknown, headers: Record<string, string>) {
   const response = await fetch(engine.url + path, {

@@ -4,8 +4,8 @@ import { Agent, request } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { killAll, type Program, pergola } from '../../testing/program.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const CLIENTS = 200;
 /** The time from one request of a client to the next. */
@@ -14,15 +14,11 @@ const PAUSE_MS = 3000;
 const ONE_WAY_MS = 100;
 const DELAY_SECONDS = 4;
 
-let database: TestDatabase;
+const database = testDatabase();
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table note (id int, client int)');
 });
-afterAll(async () => {
-  killAll();
-  await database.drop();
-});
+afterAll(() => killAll());
 
 function serve(): Program {
   const args = ['serve', '--server-port', '0', '--shutdown-delay', String(DELAY_SECONDS)];

@@ -1,9 +1,8 @@
 /** Tests conditions of a request that raise an error on a row the role does not see: each answer is the same whether
  *  such rows exist or not. The row filter uses a relationship, which Postgres evaluates last if it may. */
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openSession } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 
 /** In hidden rows, `code` contains no number and `amount` is zero. */
 const SCHEMA = `
@@ -119,19 +118,10 @@ const metadataOn = (url: string) => ({
   inherited_roles: [{ role_name: 'both', role_set: ['one', 'other'] }],
 });
 
-let database: TestDatabase;
-let engine: TestEngine;
+const { database, engine } = testWorld(SCHEMA, () => ({ experimentalFeatures: ['group_by'] }));
 
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(SCHEMA);
-  engine = await startTestEngine({ databaseUrl: database.url, experimentalFeatures: ['group_by'] });
-  const { status, body } = await engine.admin('replace_metadata', metadataOn(database.url));
-  expect(status, JSON.stringify(body)).toBe(200);
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
+  await engine.must('replace_metadata', metadataOn(database.url));
 });
 
 /** Outdated statistics make Postgres evaluate the filter last. */
@@ -285,15 +275,8 @@ test.each([
 
 test('a stream where a computed field', async () => {
   await reset(true);
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
+  const socket = await openSession(engine, { 'x-engine-role': 'one', 'x-engine-user-id': '1' });
   onTestFinished(() => socket.socket.terminate());
-  const headers = {
-    'x-engine-admin-secret': engine.adminSecret,
-    'x-engine-role': 'one',
-    'x-engine-user-id': '1',
-  };
-  socket.send({ type: 'connection_init', payload: { headers } });
-  await socket.next();
   const query = `subscription { document_stream(cursor: {initial_value: {id: 0}}, batch_size: 2, where: {number: {_eq: 3}}) { id } }`;
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
   expect(await socket.next()).toMatchObject({

@@ -2,11 +2,11 @@
  *  late; future events follow the metadata. Times are changed in the database, so that the tests need not wait for
  *  minutes. */
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { TestWebhook } from '../../testing/webhook.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let webhook: TestWebhook<Record<string, unknown>>;
 
@@ -60,13 +60,11 @@ const comeDue = (trigger: string, since = '0 s') =>
   );
 
 beforeAll(async () => {
-  database = await createDatabase();
   webhook = await TestWebhook.start();
   engine = await start();
 });
 afterAll(async () => {
   await engine.close();
-  await database.drop();
   webhook.close();
 });
 beforeEach(async () => {

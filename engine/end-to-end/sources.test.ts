@@ -1,9 +1,10 @@
 /** Tests several sources in a running engine: read replicas, databases that fail and come back, poolers without
  *  sessions. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { createDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 import type { DatabaseUrl } from '../metadata/schema/source.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
 
@@ -11,20 +12,16 @@ const TABLE = (place: string) => `
   create table note (id serial primary key, place text not null default '${place}');
   insert into note default values`;
 
-let primary: TestDatabase;
-let replica: TestDatabase;
+const primary = testDatabase();
+const replica = testDatabase();
 let engine: TestEngine;
 
 beforeAll(async () => {
-  [primary, replica] = await Promise.all([createDatabase(), createDatabase()]);
   await primary.sql(TABLE('primary'));
   await replica.sql(TABLE('replica'));
   engine = await startTestEngine({ databaseUrl: primary.url });
 });
-afterAll(async () => {
-  await engine?.close();
-  await Promise.all([primary?.drop(), replica?.drop()]);
-});
+afterAll(() => engine?.close());
 
 async function configure(
   info: object,
@@ -76,12 +73,7 @@ test('queries and subscriptions use a replica, mutations and their answers the p
   expect(await engine.graphql(QUERY)).toEqual(from('replica'));
   const written = await engine.graphql('mutation { insert_note_one(object: {}) { place } }');
   expect(written).toEqual({ data: { insert_note_one: { place: 'primary' } } });
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
-  socket.send({
-    type: 'connection_init',
-    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-  });
-  await socket.next();
+  const socket = await openSession(engine);
   socket.send({ type: 'subscribe', id: '1', payload: { query: `subscription ${QUERY}` } });
   expect((await socket.next()).payload).toEqual(from('replica'));
   socket.close();

@@ -3,9 +3,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { killAll, type Program, pergola } from '../../testing/program.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type CuttingProxy, openProxy } from '../wire/testing/proxy.ts';
 
 const GRACE_SECONDS = 1;
@@ -14,17 +14,15 @@ const GRACE_SECONDS = 1;
 const SOON_MS = 20_000;
 const MOST_MS = 90_000;
 
-let database: TestDatabase;
+const database = testDatabase();
 let proxy: CuttingProxy;
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table note (id serial primary key, text text)');
   proxy = await openProxy(database.url);
 });
 afterAll(async () => {
   killAll();
   await proxy.close();
-  await database.drop();
 });
 
 function serve(env: Record<string, string>): Program {

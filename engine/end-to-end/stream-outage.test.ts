@@ -10,10 +10,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../bin/embedded-postgres.ts';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket, type TestSocket } from '../../testing/websocket.ts';
+import { openSession, type TestSocket } from '../../testing/websocket.ts';
 
 const RESTARTS = 3;
-const PROTOCOL = 'graphql-transport-ws';
 
 let folder: string;
 let postgres: EmbeddedPostgres;
@@ -44,7 +43,7 @@ beforeAll(async () => {
     ['pg_add_source', { name: 'far', configuration }],
     ['pg_track_table', { source: 'far', table: 'line' }],
   ] as const) {
-    expect((await engine.admin(type, args)).status).toBe(200);
+    await engine.must(type, args);
   }
 }, 60_000);
 afterAll(async () => {
@@ -96,12 +95,7 @@ class Reader {
 }
 
 test('every acknowledged row of one writer arrives once and in order, over restarts of Postgres', async () => {
-  const socket = await openSocket(engine.url, PROTOCOL);
-  socket.send({
-    type: 'connection_init',
-    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-  });
-  expect(await socket.next()).toMatchObject({ type: 'connection_ack' });
+  const socket = await openSession(engine);
   const reader = new Reader(socket);
   const reading = reader.run();
   let written = 0;

@@ -1,17 +1,16 @@
 /** Tests what a role learns about rows it may write but not read, by guessing a masked value from the number of rows
  *  written. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let loose: TestEngine;
 let strict: TestEngine;
 
 const ROWS = `truncate note; insert into note values (1, 'mine', 1, 0), (2, 'hidden', 2, 0)`;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table note (id int primary key, text text, owner int, votes int)');
   loose = await startTestEngine({ databaseUrl: database.url });
   await loose.admin('pg_track_table', { table: 'note' });
@@ -41,7 +40,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await strict?.close();
   await loose?.close();
-  await database?.drop();
 });
 beforeEach(() => database.sql(ROWS));
 

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { buildSchema, graphql } from 'graphql';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { jwtSecret } from '../config/jwt-secret.ts';
 import type { Observation } from '../observe/observation.ts';
 import { startTlsServer } from '../outgoing/testing/tls-server.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let service: Awaited<ReturnType<typeof startTlsServer>>;
 let keys: Awaited<ReturnType<typeof generateKeyPair>>;
@@ -40,12 +40,9 @@ async function textOf(request: IncomingMessage): Promise<string> {
 
 const start = (more: object = {}) =>
   startTestEngine({ databaseUrl: database.url, eventsFetchInterval: 30, log, ...more });
-const must = async (type: string, args: object) => {
-  expect(await engine.admin(type, args)).toMatchObject({ status: 200 });
-};
 const port = () => new URL(service.url).port;
-const allow = () => must('add_host_to_tls_allowlist', { host: 'localhost', suffix: port() });
-const forbid = () => must('drop_host_from_tls_allowlist', { host: 'localhost', suffix: port() });
+const allow = () => engine.must('add_host_to_tls_allowlist', { host: 'localhost', suffix: port() });
+const forbid = () => engine.must('drop_host_from_tls_allowlist', { host: 'localhost', suffix: port() });
 
 beforeAll(async () => {
   keys = await generateKeyPair('ES256');
@@ -54,19 +51,20 @@ beforeAll(async () => {
     const body = await textOf(request);
     response.end(JSON.stringify(await ANSWERS[request.url!]!(body)));
   });
-  database = await createDatabase();
   await database.sql('create table book (id serial primary key, title text)');
   engine = await start({ authHook: `${service.url}/auth` });
-  await must('pg_track_table', { table: 'book' });
+  await engine.must('pg_track_table', { table: 'book' });
   const definition = { url: `${service.url}/validate` };
   const permission = { columns: ['title'], check: {}, validate_input: { type: 'http', definition } };
-  await must('pg_create_insert_permission', { table: 'book', role: 'writer', permission });
-  await must('set_custom_types', { objects: [{ name: 'Said', fields: [{ name: 'text', type: 'String' }] }] });
-  await must('create_action', {
+  await engine.must('pg_create_insert_permission', { table: 'book', role: 'writer', permission });
+  await engine.must('set_custom_types', {
+    objects: [{ name: 'Said', fields: [{ name: 'text', type: 'String' }] }],
+  });
+  await engine.must('create_action', {
     name: 'say',
     definition: { type: 'query', handler: `${service.url}/action`, arguments: [], output_type: 'Said' },
   });
-  await must('pg_create_event_trigger', {
+  await engine.must('pg_create_event_trigger', {
     name: 'written',
     table: 'book',
     webhook: `${service.url}/event`,
@@ -76,7 +74,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   service?.close();
-  await database?.drop();
 });
 
 const INSERT = 'mutation { insert_book(objects: {title: "a"}) { affected_rows } }';
@@ -124,7 +121,7 @@ describe('a collector of traces', () => {
     await engine.graphql('{ book { title } }');
   };
   beforeAll(() =>
-    must('set_opentelemetry_config', {
+    engine.must('set_opentelemetry_config', {
       status: 'enabled',
       data_types: ['traces'],
       exporter_otlp: { otlp_traces_endpoint: `${service.url}/traces` },
@@ -132,7 +129,7 @@ describe('a collector of traces', () => {
     }),
   );
   afterAll(async () => {
-    await must('set_opentelemetry_status', { status: 'disabled' });
+    await engine.must('set_opentelemetry_status', { status: 'disabled' });
     await forbid();
   });
 
@@ -165,7 +162,7 @@ describe('once a host is listed', () => {
 
   test('a remote schema is added in the same request as its host', async () => {
     await forbid();
-    await must('bulk', [
+    await engine.must('bulk', [
       { type: 'add_host_to_tls_allowlist', args: { host: 'localhost', suffix: port() } },
       { type: 'add_remote_schema', args: remote() },
     ] as object);

@@ -3,11 +3,11 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let believing: TestEngine;
 let webhook: Server;
@@ -17,7 +17,6 @@ const CLAIM = { 'x-engine-user-id': '7', 'x-engine-role': 'anonymous' };
 const QUERY = '{ note { body } }';
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(
     "create table note (id int primary key, owner int, body text); insert into note values (1, 7, 'mine')",
   );
@@ -32,16 +31,21 @@ beforeAll(async () => {
     env: { HOOK: `http://127.0.0.1:${(webhook.address() as AddressInfo).port}` },
   };
   engine = await startTestEngine(options);
-  await done('pg_track_table', { table: 'note' });
+  await engine.must('pg_track_table', { table: 'note' });
   const permission = { columns: ['id', 'body'], filter: { owner: 'X-Engine-User-Id' } };
-  await done('pg_create_select_permission', { table: 'note', role: 'anonymous', permission });
+  await engine.must('pg_create_select_permission', { table: 'note', role: 'anonymous', permission });
   const queries = [{ name: 'notes', query: QUERY }];
-  await done('create_query_collection', { name: 'stored', definition: { queries } });
+  await engine.must('create_query_collection', { name: 'stored', definition: { queries } });
   const definition = { query: { collection_name: 'stored', query_name: 'notes' } };
-  await done('create_rest_endpoint', { name: 'notes', url: 'notes', methods: ['GET', 'POST'], definition });
+  await engine.must('create_rest_endpoint', {
+    name: 'notes',
+    url: 'notes',
+    methods: ['GET', 'POST'],
+    definition,
+  });
   const action = { handler: '{{HOOK}}', type: 'query', output_type: 'Int', forward_client_headers: true };
-  await done('create_action', { name: 'ask', definition: action });
-  await done('create_action_permission', { action: 'ask', role: 'anonymous' });
+  await engine.must('create_action', { name: 'ask', definition: action });
+  await engine.must('create_action_permission', { action: 'ask', role: 'anonymous' });
   believing = await startTestEngine({ ...options, unauthorizedSessionVariables: true });
 });
 
@@ -49,13 +53,7 @@ afterAll(async () => {
   await believing?.close();
   await engine?.close();
   webhook?.close();
-  await database?.drop();
 });
-
-async function done(type: string, args: unknown): Promise<void> {
-  const { status, body } = await engine.admin(type, args);
-  expect(status, JSON.stringify(body)).toBe(200);
-}
 
 async function post(at: TestEngine, path: string, body: unknown): Promise<string> {
   const headers = { 'content-type': 'application/json', ...CLAIM };
@@ -115,7 +113,7 @@ test.each([
   ['unique_params IP', 'IP', 'x-forwarded-for'],
 ])('%s: other headers do not count as another client', async (_, unique_params, header) => {
   const limit = { max_reqs_per_min: 2, unique_params };
-  await done('set_api_limits', { disabled: false, rate_limit: { per_role: { anonymous: limit } } });
+  await engine.must('set_api_limits', { disabled: false, rate_limit: { per_role: { anonymous: limit } } });
   const answers: string[] = [];
   for (const value of ['1', '2', '3']) {
     const response = await fetch(`${engine.url}/v1/graphql`, {
@@ -125,6 +123,6 @@ test.each([
     });
     answers.push(await response.text());
   }
-  await done('remove_api_limits', {});
+  await engine.must('remove_api_limits', {});
   expect(answers.map((answer) => answer.includes('rate-limit-exceeded'))).toEqual([false, false, true]);
 });

@@ -4,13 +4,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let hooked: TestEngine;
 let remote: RemoteService;
@@ -36,7 +36,6 @@ async function must(type: string, args: unknown): Promise<void> {
 beforeAll(async () => {
   await Promise.all([listening(webhook), listening(inside)]);
   remote = await startRemote('type Word { text: String } type Query { word(id: Int): Word }');
-  database = await createDatabase();
   await database.sql('create table note (id int primary key, body text); insert into note values (1, null)');
   const options = { databaseUrl: database.url, env: { HOOK: urlOf(webhook) } };
   engine = await startTestEngine(options);
@@ -67,7 +66,6 @@ afterAll(async () => {
     server.close();
     server.closeAllConnections();
   }
-  await database?.drop();
 });
 beforeEach(() => {
   askedInside = 0;

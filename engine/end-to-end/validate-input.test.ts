@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 type Asked = {
   readonly path: string;
@@ -23,7 +23,7 @@ const OK: Reply = { status: 200 };
 let reply: Reply = OK;
 let asked: Asked[] = [];
 let webhook: Server;
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let connections = 0;
 
@@ -50,7 +50,6 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
   const { port: gonePort } = gone.address() as AddressInfo;
   gone.close();
-  database = await createDatabase();
   await database.sql(`
     create table author (id int primary key, name text not null, big numeric);
     create table article (id int primary key, title text, author_id int references author);`);
@@ -80,7 +79,7 @@ beforeAll(async () => {
     type: `pg_create_${type}_permission`,
     args: { table, role, permission },
   });
-  await admin('bulk', [
+  await engine.must('bulk', [
     { type: 'pg_track_table', args: { table: 'author' } },
     { type: 'pg_track_table', args: { table: 'article' } },
     on('author', 'select', all),
@@ -123,7 +122,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await engine?.close();
-  await database?.drop();
   webhook?.closeAllConnections();
   webhook?.close();
 });
@@ -133,10 +131,6 @@ beforeEach(async () => {
   await database.sql("truncate author cascade; insert into author values (1, 'Ada')");
 });
 
-async function admin(type: string, args: object) {
-  const answer = await engine.admin(type, args);
-  expect(answer).toMatchObject({ status: 200 });
-}
 const ask = (query: string, role = 'user', headers = {}, variables = {}) =>
   engine.graphql<Record<string, unknown>>(query, {
     role,

@@ -5,12 +5,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { replaceMetadata, startTestEngine } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testWorld } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 let remote: RemoteService;
 let webhook: Server;
 
@@ -162,25 +160,31 @@ const WAYS: readonly Way[] = [
   ['a join from a remote schema', 'elsewhere', graphql((c) => `{ far { items { ${c} } } }`)],
 ];
 
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(`
+afterAll(async () => {
+  await remote?.close();
+  webhook?.close();
+});
+
+const { database, engine } = testWorld(
+  async (database) => {
+    await database.sql(`
     create table org (id int primary key);
     create table item (id int primary key, num int, secret int, org_id int references org);
     insert into org values (1);
     insert into item select i, i, i, 1 from generate_series(1, 3) i;
     create function items_of() returns setof item language sql stable as $$ select * from item $$;`);
-  remote = await startRemote('type Query { far: Far } type Far { org: Int }', {
-    'Query.far': () => ({ org: 1 }),
-  });
-  webhook = createServer((_, response) => {
-    response.setHeader('content-type', 'application/json').end('{"org": 1}');
-  }).listen(0, '127.0.0.1');
-  await once(webhook, 'listening');
-  engine = await startTestEngine({
-    databaseUrl: database.url,
-    experimentalFeatures: ['group_by', 'apollo_federation'],
-  });
+    remote = await startRemote('type Query { far: Far } type Far { org: Int }', {
+      'Query.far': () => ({ org: 1 }),
+    });
+    webhook = createServer((_, response) => {
+      response.setHeader('content-type', 'application/json').end('{"org": 1}');
+    }).listen(0, '127.0.0.1');
+    await once(webhook, 'listening');
+  },
+  () => ({ experimentalFeatures: ['group_by', 'apollo_federation'] }),
+);
+
+beforeAll(async () => {
   const { port } = webhook.address() as AddressInfo;
   const roles = [...Object.keys(PERMISSIONS), 'none'];
   const table = (name: string) => ({ schema: 'public', name });
@@ -274,12 +278,6 @@ beforeAll(async () => {
     status: 200,
     body: { is_consistent: true },
   });
-});
-afterAll(async () => {
-  await engine?.close();
-  await remote?.close();
-  webhook?.close();
-  await database?.drop();
 });
 
 const isRefused = (answer: unknown) => /"errors":|"error":|"code":/.test(JSON.stringify(answer));

@@ -1,6 +1,6 @@
 /** Records of attempts in the log of a source: what happens at the same time is written together, and nothing waits for another event. */
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import { createLog, type LoggedEvent, logManualEvent, recordAttempt, takeEvents } from './event-log.ts';
 import type { RetryDecision } from './retry.ts';
@@ -10,18 +10,14 @@ const TABLE = { schema: 'public', name: 'row' };
 const attempt = { status: 200, retryAfterSeconds: null, request: { text: '\0 " \\' }, response: [null] };
 const DELIVERED = { kind: 'delivered' } as const;
 
-let source: TestDatabase;
+const source = testDatabase();
 let database: Database;
 
 beforeAll(async () => {
-  source = await createDatabase();
   database = openDatabase(source.url);
   await database.transaction({}, createLog);
 });
-afterAll(async () => {
-  await database.close();
-  await source.drop();
-});
+afterAll(() => database.close());
 beforeEach(async () => {
   await source.sql('truncate pergola.event_log, pergola.event_invocation_log');
   vi.spyOn(database, 'query');

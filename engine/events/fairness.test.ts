@@ -1,12 +1,9 @@
 /** Deliveries of several triggers of whole engines, one of which hangs or has a long backlog: the others do not wait for it. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 /** Counts of deliveries, by path of the webhook. */
 let told: Map<string, number>;
 let hanging: ServerResponse[] = [];
@@ -23,13 +20,8 @@ let urls: string[];
 
 /** Far less than the 60 seconds after which a webhook that hangs is given up, and enough for a busy machine. */
 const within = <T>(body: () => T) => vi.waitFor(body, { timeout: 14_000, interval: 20 });
-const must = async (type: string, args: object) => {
-  const answer = await engine.admin(type, args);
-  expect(answer).toMatchObject({ status: 200 });
-  return answer;
-};
 const make = (name: string, webhook: string) =>
-  must('pg_create_event_trigger', {
+  engine.must('pg_create_event_trigger', {
     name,
     table: name,
     webhook,
@@ -37,25 +29,24 @@ const make = (name: string, webhook: string) =>
     retry_conf: { timeout_sec: 60 },
   });
 
-beforeAll(async () => {
-  database = await createDatabase();
-  for (const hook of hooks) await new Promise<void>((done) => hook.listen(0, '127.0.0.1', done));
-  urls = hooks.map((hook) => `http://127.0.0.1:${(hook.address() as AddressInfo).port}`);
-  engine = await startTestEngine({
-    databaseUrl: database.url,
+afterAll(async () => {
+  for (const response of hanging) response.destroy();
+  for (const hook of hooks) hook.close();
+});
+
+const { database, engine } = testWorld(
+  async () => {
+    for (const hook of hooks) await new Promise<void>((done) => hook.listen(0, '127.0.0.1', done));
+    urls = hooks.map((hook) => `http://127.0.0.1:${(hook.address() as AddressInfo).port}`);
+  },
+  () => ({
     eventsFetchInterval: 100,
     gracefulShutdownTimeout: 0,
     enabledApis: ['metadata', 'graphql', 'metrics'],
-  });
-});
-afterAll(async () => {
-  for (const response of hanging) response.destroy();
-  await engine.close();
-  await database.drop();
-  for (const hook of hooks) hook.close();
-});
+  }),
+);
 beforeEach(async () => {
-  await must('clear_metadata', {});
+  await engine.must('clear_metadata', {});
   const log = await database.sql(`select to_regclass('pergola.event_log') as log`);
   if (log[0]?.['log']) await database.sql('truncate pergola.event_log, pergola.event_invocation_log');
   for (const response of hanging) response.destroy();
@@ -66,7 +57,7 @@ beforeEach(async () => {
     await database.sql(
       `drop table if exists ${table} cascade; create table ${table} (id bigint primary key)`,
     );
-    await must('pg_track_table', { table });
+    await engine.must('pg_track_table', { table });
   }
 });
 
@@ -110,7 +101,7 @@ test('hanging row events delay no scheduled event, and neither does a hanging on
   await make('slow', `${urls[0]}/hang/row`);
   await database.sql('insert into slow select generate_series(1, 500)');
   const once = (webhook: string) =>
-    must('create_scheduled_event', { webhook, schedule_at: new Date().toISOString(), payload: {} });
+    engine.must('create_scheduled_event', { webhook, schedule_at: new Date().toISOString(), payload: {} });
   await once(`${urls[1]}/hang/once`);
   // As clients would make them, one after the other.
   await database.sql(
@@ -121,14 +112,14 @@ test('hanging row events delay no scheduled event, and neither does a hanging on
   await within(() => expect(told.get('/hang/once')).toBe(25));
   await once(`${urls[2]}/once`);
   await within(() => expect(told.get('/once')).toBe(1));
-  await must('create_cron_trigger', {
+  await engine.must('create_cron_trigger', {
     name: 'yearly',
     schedule: '59 3 1 1 *',
     webhook: `${urls[2]}/cron`,
     include_in_metadata: true,
   });
   onTestFinished(async () => {
-    await must('delete_cron_trigger', { name: 'yearly' });
+    await engine.must('delete_cron_trigger', { name: 'yearly' });
     await database.sql('truncate pergola.scheduled_event cascade');
   });
   await database.sql(

@@ -1,7 +1,7 @@
 /** An event whose trigger becomes invalid while a poll takes the event: it waits for the repair, as events do that are created afterwards. */
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { TestWebhook } from '../../testing/webhook.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import { graceOf } from '../limits/grace.ts';
 import type { Model } from '../resolve/model/model.ts';
@@ -13,11 +13,10 @@ import { Worker } from './worker.ts';
 
 const TRIGGER = 'told';
 
-let source: TestDatabase;
+const source = testDatabase();
 let database: Database;
 let webhook: TestWebhook<object>;
 beforeAll(async () => {
-  source = await createDatabase();
   database = openDatabase(source.url);
   await database.transaction({}, createLog);
   await database.transaction({}, (client) =>
@@ -28,7 +27,6 @@ beforeAll(async () => {
 afterAll(async () => {
   webhook.close();
   await database.close();
-  await source.drop();
 });
 
 /** The part of a model that feeds read. */

@@ -1,7 +1,7 @@
 /** Scheduled events in the metadata database, which every replica shares: taken by workers when they are due, created and read by
  *  administrators. The replica that takes an event holds it until its lease ends. The lease is longer than the webhook's timeout, so an
  *  event is delivered twice only if the engine that took it has stopped.
- *  Not here: the tables (store/migrations/), rows for upcoming times (upcoming-events.ts), rows of declared events (declared-events.ts), delivery (scheduled-feed.ts).
+ *  Not here: the tables (store/migrations/), rows for upcoming times and declared events (upcoming-events.ts), delivery (scheduled-feed.ts).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { boundedRead } from '../database/bounded-read.ts';
 import type { Database } from '../database/pool.ts';

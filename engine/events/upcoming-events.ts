@@ -1,14 +1,15 @@
 /** Upcoming events: rows of the metadata database for the next times of every schedule, so that an event that is due while no engine
  *  runs is not lost. The rows follow the model: events of obsolete schedules are deleted and missing ones are inserted, after every
  *  change of the document and periodically.
- *  Not here: rows of declared events (declared-events.ts), what happens when an event is due (scheduled-feed.ts), cron expressions (resolve/schedule.ts).
+ *  The same goes for events that the document declares: a name and a time identify one. It is inserted once, even if its row is deleted later,
+ *  and deleted if it is no longer declared before it is delivered.
+ *  Not here: what happens when an event is due (scheduled-feed.ts), cron expressions (resolve/schedule.ts).
  *  Reference: docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { isSameJsonText } from '../json/value.ts';
 import type { Model } from '../resolve/model/model.ts';
 import { timesAfter } from '../resolve/schedule.ts';
-import { declaredEvents, updateDeclaredEvents } from './declared-events.ts';
 
 /** A schedule and the name of its trigger. Names of event triggers are unique across sources. */
 type RecurringSchedule = {
@@ -114,4 +115,40 @@ function columnsOf(schedules: readonly RecurringSchedule[]): (readonly string[])
     schedules.map(({ name }) => name),
     schedules.map(({ schedule }) => schedule),
   ];
+}
+
+/** The identity of an event; `time` is in UTC. */
+type EventIdentity = { readonly name: string; readonly time: string };
+
+function declaredEvents({ scheduledEvents }: Model): readonly EventIdentity[] {
+  return [...scheduledEvents.values()].map(({ name, time }) => ({ name, time }));
+}
+
+const DECLARED = 'unnest($1::text[], $2::timestamptz[]) as declared (name, scheduled_time)';
+const IS_WAITING = `(status = 'scheduled' or (status = 'locked' and lease_ends_at < now()))`;
+
+/** Deletes waiting events that are not declared, and inserts declared ones that have never been inserted. */
+async function updateDeclaredEvents(client: ClientBase, declared: readonly EventIdentity[]): Promise<void> {
+  const columns = [declared.map(({ name }) => name), declared.map(({ time }) => time)];
+  await client.query(
+    `with deleted as (
+       delete from pergola.scheduled_event e
+        where type = 'declared' and ${IS_WAITING}
+          and not exists (select from ${DECLARED}
+                           where name = trigger_name and declared.scheduled_time = e.scheduled_time)
+       returning trigger_name, scheduled_time)
+     delete from pergola.declared_event d using deleted
+      where d.name = trigger_name and d.scheduled_time = deleted.scheduled_time`,
+    columns,
+  );
+  if (declared.length === 0) return;
+  await client.query(
+    `with inserted as (
+       insert into pergola.declared_event (name, scheduled_time) select name, scheduled_time from ${DECLARED}
+       on conflict do nothing returning name, scheduled_time)
+     insert into pergola.scheduled_event (type, trigger_name, scheduled_time)
+     select 'declared', name, scheduled_time from inserted
+     on conflict do nothing`,
+    columns,
+  );
 }

@@ -71,3 +71,11 @@ test('no value of a variable passes for two values', () => {
   const user = (a: string, b: string) => session('user', { 'x-engine-a': a, 'x-engine-b': b });
   expect([isAdmitted(user('1","2', '3')), isAdmitted(user('1', '2","3'))]).toEqual([true, true]);
 });
+
+test('callers are forgotten in the order of their last requests, and only when there are many', () => {
+  const { isAdmitted } = world('address', 1);
+  const ask = (caller: number) => isAdmitted(session('user'), String(caller));
+  for (let caller = 0; caller < 100_000; caller++) ask(caller);
+  // The first caller becomes the last one, so that another one leaves.
+  expect([ask(0), ask(100_000), ask(0), ask(1)]).toEqual([false, true, false, true]);
+});

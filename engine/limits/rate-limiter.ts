@@ -6,7 +6,6 @@ import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import type { ResolvedRateLimit } from '../resolve/request-policy.ts';
 import type { Session } from '../resolve/session.ts';
-import { Lru } from './lru.ts';
 
 const MINUTE_MS = 60_000;
 /** The most callers that are counted; the least recent caller is dropped first. */
@@ -15,7 +14,8 @@ const MOST_CALLERS = 100_000;
 type Count = { minute: number; now: number; before: number };
 
 export class RateLimiter {
-  readonly #counts = new Lru<string, Count>(MOST_CALLERS);
+  /** The least recent caller comes first, because a Map keeps the order of insertion. */
+  readonly #counts = new Map<string, Count>();
   readonly #clock: () => number;
 
   /** `clock` in milliseconds, from any moment. */
@@ -36,7 +36,9 @@ export class RateLimiter {
 
   #countOf(caller: string, minute: number): Count {
     const count = this.#counts.get(caller) ?? { minute, now: 0, before: 0 };
-    if (count.now === 0 && count.before === 0) this.#counts.set(caller, count);
+    this.#counts.delete(caller);
+    this.#counts.set(caller, count);
+    if (this.#counts.size > MOST_CALLERS) this.#counts.delete(this.#counts.keys().next().value!);
     if (count.minute === minute) return count;
     count.before = count.minute === minute - 1 ? count.now : 0;
     count.now = 0;

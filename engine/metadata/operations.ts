@@ -8,16 +8,14 @@
 import { ACTION_OPERATIONS } from './operations/actions.ts';
 import { ACTIVITY_OPERATIONS } from './operations/activity.ts';
 import { BATCH_OPERATIONS } from './operations/batches.ts';
-import { COLLECTION_OPERATIONS } from './operations/collections.ts';
+import { COLLECTION_OPERATIONS, REST_ENDPOINT_OPERATIONS } from './operations/collections.ts';
 import { DOCUMENT_OPERATIONS } from './operations/document.ts';
-import { EVENT_TRIGGER_OPERATIONS } from './operations/event-triggers.ts';
+import { EVENT_TRIGGER_OPERATIONS, WEBHOOK_OPERATIONS } from './operations/event-triggers.ts';
 import { FUNCTION_OPERATIONS } from './operations/functions.ts';
 import { NATIVE_QUERY_OPERATIONS } from './operations/native-queries.ts';
-import { PERMISSION_OPERATIONS } from './operations/permissions.ts';
+import { PERMISSION_OPERATIONS, ROLE_OPERATIONS } from './operations/permissions.ts';
 import { RELATIONSHIP_OPERATIONS } from './operations/relationships.ts';
 import { REMOTE_SCHEMA_OPERATIONS } from './operations/remote-schemas.ts';
-import { REST_ENDPOINT_OPERATIONS } from './operations/rest-endpoints.ts';
-import { ROLE_OPERATIONS } from './operations/roles.ts';
 import type { Endpoint, OperationDeclaration } from './operations/row.ts';
 import { ROW_OPERATIONS } from './operations/rows.ts';
 import { SCHEDULED_EVENT_OPERATIONS } from './operations/scheduled-events.ts';
@@ -26,7 +24,6 @@ import { SOURCE_OPERATIONS } from './operations/sources.ts';
 import { SQL_OPERATIONS } from './operations/sql.ts';
 import { TABLE_OPERATIONS } from './operations/tables.ts';
 import { VALUE_OPERATIONS } from './operations/values.ts';
-import { WEBHOOK_OPERATIONS } from './operations/webhooks.ts';
 import { SOURCE_KINDS, type SourceKind } from './schema/source.ts';
 import type { Static } from './schema/type.ts';
 

@@ -76,7 +76,10 @@ export function rawDirectory(read: ReadFile): RawDirectory {
   const actions = readActions(reader);
   const whole = { version: version['version'], ...(sources === undefined ? {} : { sources }), ...actions };
   return {
-    document: { ...whole, ...present(plain) },
+    document: {
+      ...whole,
+      ...Object.fromEntries(plain.filter(([, value]) => value !== undefined && value !== null)),
+    },
     files: reader.files,
     unknownBeside: unknownBeside(reader, version),
     positionOf: (path) => reader.positionOf(path),
@@ -108,10 +111,6 @@ function readActions(reader: DirectoryReader): JsonRecord {
     if (!(error instanceof EngineError)) throw error;
     throw new DirectoryError(`${ACTIONS_SDL_FILE}: ${error.message}`, { cause: error });
   }
-}
-
-function present(entries: readonly (readonly [string, unknown])[]): JsonRecord {
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
 }
 
 const includeTag = defineScalarTag('!include', {

@@ -1,4 +1,4 @@
-/** Twins of well-formed.ts. */
+/** Tests text that JSON can express and Postgres cannot store. */
 import { expect, test } from 'vitest';
 import { parseArgs } from './parse.ts';
 

@@ -2,9 +2,9 @@
  *  are generated from statements that end transactions and from ways to hide them. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { expect, test } from 'vitest';
 import { folderOf, migrateUp, statesOf } from '../../testing/migrate/folder.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { finish } from '../metadata/steps.ts';
 import { type Migration, migrationSteps } from './migration.ts';
 import { MigrationFailure, TransactionEscape } from './migration-failure.ts';
@@ -13,11 +13,7 @@ import { runFile } from './run-file.ts';
 import { MigrationRefusal } from './run-migrations.ts';
 import { withMigrationSession } from './session.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const ENDERS = [
   ...[

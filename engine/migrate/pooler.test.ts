@@ -1,25 +1,21 @@
 /** Tests migrations behind pgbouncer in transaction mode, where the lock would be shared and left behind: they are refused, and the
  *  database is as before. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { folderOf, migrateUp, statesOf } from '../../testing/migrate/folder.ts';
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../../testing/pgbouncer.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 const isThere = hasPgbouncer();
 const why = isThere ? '' : ' (skipped: there is no pgbouncer on the PATH)';
 
 describe.skipIf(!isThere)(`behind pgbouncer${why}`, () => {
-  let database: TestDatabase;
+  const database = testDatabase();
   let bouncer: Pgbouncer;
 
   beforeAll(async () => {
-    database = await createDatabase();
     bouncer = await startPgbouncer(database.url);
   });
-  afterAll(async () => {
-    await bouncer?.close();
-    await database?.drop();
-  });
+  afterAll(() => bouncer?.close());
 
   test('a run is refused, takes no lock, and the same run without the pooler works', async () => {
     const folder = folderOf({ '1_a.sql': 'create table a (id int)' });

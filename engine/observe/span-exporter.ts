@@ -2,12 +2,11 @@
  *  HTTP, in batches and in the background. A batch the collector does not accept is dropped and reported.
  *  The library is loaded synchronously with the first exporter, because the operation to trace has already started.
  *  Not here: whether and where to (http/tracing.ts), what a trace contains. */
-import type { Agent } from 'node:http';
 import { createRequire } from 'node:module';
 import type { TextMapPropagator } from '@opentelemetry/api';
 import type { SpanExporter as OtelExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Observe } from './observation.ts';
-import { reasonOf } from './otlp-exporter.ts';
+import { type OtlpTarget, reasonOf } from './otlp-exporter.ts';
 import { Span, type Tracer } from './span.ts';
 
 /** The header formats that send a trace to services. From callers, any of them is accepted. */
@@ -17,14 +16,10 @@ export type Propagator = (typeof PROPAGATORS)[number];
 /** Request headers by lower-case name. */
 export type TraceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export type ExporterOptions = {
-  readonly endpoint: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly resource: Readonly<Record<string, string>>;
+/** Without an agent, the exporter uses the connections of the library. */
+export type ExporterOptions = OtlpTarget & {
   readonly propagators: readonly Propagator[];
   readonly batchSize: number;
-  /** The connections to use; without it, those of the library. */
-  readonly agent?: Agent;
 };
 
 /** The time limit of a batch, retries included. */

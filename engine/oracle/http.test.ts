@@ -1,8 +1,7 @@
 /** A share of the hostile input over HTTP, where it may come in headers, too, and to the admin API. Nothing is answered with a 500, and every error has its code and path. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 import { OPERATIONS } from '../metadata/operations.ts';
 import { Choices, LARGEST } from './testing/choices.ts';
 import { hostileJson, hostileName, hostileText, KEYWORD_NAMES } from './testing/hostile.ts';
@@ -13,28 +12,21 @@ const MARKER = `m${randomBytes(6).toString('hex')}`;
 const REQUESTS = 1200;
 const OPERATIONS_SENT = 1800;
 
-let database: TestDatabase;
-let engine: TestEngine;
 let world: HostileWorld;
 
-beforeAll(async () => {
-  database = await createDatabase();
+const { database, engine } = testWorld(async (database) => {
   world = makeHostileWorld(new Choices([]), MARKER);
   await database.sql(world.sql);
-  engine = await startTestEngine({ databaseUrl: database.url });
-  await replaceMetadata();
 });
 
-afterAll(async () => {
-  await engine.close();
-  await database.drop();
+beforeAll(async () => {
+  await replaceMetadata();
 });
 
 async function replaceMetadata(): Promise<void> {
   const { body } = await engine.admin<{ sources: { tables: unknown }[] }>('export_metadata', {});
   const sources = body.sources.map((source) => ({ ...source, ...world.source }));
-  const { status, body: answer } = await engine.admin('replace_metadata', { ...body, sources });
-  expect(status, JSON.stringify(answer)).toBe(200);
+  await engine.must('replace_metadata', { ...body, sources });
 }
 
 /** Repeatable: the seed is the place in the loop. */

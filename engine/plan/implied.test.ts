@@ -2,7 +2,7 @@
 import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Table } from '../metadata/schema/table.ts';
@@ -332,11 +332,10 @@ const query = fc
   );
 
 describe('rows are the same with and without the conditions that are left out', () => {
-  let source: TestDatabase;
+  const source = testDatabase();
   let database: Database;
 
   beforeAll(async () => {
-    source = await createDatabase();
     // Numbers without a pattern that the keys share: md5 of the table, the row and the column.
     const number = (level: number, column: string, most: number) =>
       `('x' || left(md5('${level} ${column} ' || i), 7))::bit(28)::int % ${most}`;
@@ -350,10 +349,7 @@ describe('rows are the same with and without the conditions that are left out', 
     database = openDatabase(source.url);
   });
 
-  afterAll(async () => {
-    await database.close();
-    await source.drop();
-  });
+  afterAll(() => database.close());
 
   test('for random chains of tables and conditions', async () => {
     let shorter = 0;

@@ -1,6 +1,6 @@
 /** Functions and computed fields against a real catalog: what is called how, and what is refused with which words. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { testDatabase } from '../../testing/world.ts';
 import { introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { emptyMetadata } from '../metadata/schema/metadata.ts';
@@ -8,11 +8,10 @@ import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { resolve } from './resolve.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let catalog: Catalog;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table author (id int primary key, first text, last text);
     create table article (id int primary key, title text, author_id int);
@@ -28,7 +27,6 @@ beforeAll(async () => {
     create function plain() returns int language sql stable as $$ select 1 $$;`);
   catalog = await introspect({ query: async (text) => ({ rows: await database.sql(text) }) });
 });
-afterAll(() => database.drop());
 
 const named = (name: string) => ({ schema: 'public', name });
 

@@ -15,11 +15,7 @@ export function jsonPath(text: string): string[] {
       return fail('parseFailed', {
         text: `parse json path error: invalid path at character ${at} of "${text}"`,
       });
-    steps.push(match[1] ?? match[2] ?? unescaped(match[3] ?? match[4] ?? ''));
+    steps.push(match[1] ?? match[2] ?? (match[3] ?? match[4] ?? '').replaceAll(/\\(.)/g, '$1'));
   }
   return steps;
-}
-
-function unescaped(text: string): string {
-  return text.replaceAll(/\\(.)/g, '$1');
 }

@@ -2,9 +2,9 @@
  *  pass are compiled and matched in a moment by a real Postgres. */
 import '../../testing/seed.ts';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { describe, expect, test } from 'vitest';
 import { isWithin } from '../../testing/machine-speed.ts';
+import { testDatabase } from '../../testing/world.ts';
 import type { PatternLanguage } from '../catalog/operators.ts';
 import { patternCost } from './pattern-cost.ts';
 
@@ -94,11 +94,7 @@ test.each(
 });
 
 describe('random patterns that cost at most 1', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createDatabase();
-  });
-  afterAll(() => database?.drop());
+  const database = testDatabase();
 
   const atom = fc.constantFrom(
     'a',

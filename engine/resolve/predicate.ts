@@ -3,11 +3,11 @@
  *  serves every request. Not here: parsing conditions (bool-exp.ts, plan/bool-exp.ts). Spec: BoolExp; docs/reference/behaviour/operators.md. */
 
 import type { PredicateFunction } from '../catalog/aggregates.ts';
-import { operatorSchema } from '../catalog/comparison.ts';
 import {
   OPERATORS,
   type OperatorName,
   type OperatorRow,
+  operatorSchema,
   type PatternLanguage,
 } from '../catalog/operators.ts';
 import type { PgType } from '../catalog/types.ts';
@@ -100,7 +100,7 @@ export type NativeCall = {
 export type LeafValue = string | readonly (string | null)[] | null;
 
 /** A column of ours and the column of the other table that equals it; then the schema of `=` between their types where it is not the
- *  bare operator (catalog/comparison.ts). */
+ *  bare operator (catalog/operators.ts). */
 export type JoinedPair = readonly [local: string, remote: string, schema?: string];
 
 /** The other table of a relationship, and how rows match. */

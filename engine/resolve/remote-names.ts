@@ -137,7 +137,8 @@ function refuseIllNamed(names: Iterable<string>): void {
   }
 }
 
-function repeated(names: readonly string[]): readonly string[] {
+/** Returns each name that is in the list again. */
+export function repeated(names: readonly string[]): readonly string[] {
   const seen = new Set<string>();
   return [...new Set(names.filter((name) => seen.size === seen.add(name).size))];
 }

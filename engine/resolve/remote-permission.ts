@@ -23,6 +23,7 @@ import {
   type UnionTypeDefinitionNode,
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
+import { repeated } from './remote-names.ts';
 import { meantBy, sessionVariableOf } from './session.ts';
 import {
   BUILT_IN_SCALARS,
@@ -422,11 +423,6 @@ class Part {
 const DESCRIBING: readonly string[] = ['deprecated', 'specifiedBy'];
 
 const MISPLACED = 'Preset directives can be defined only on INPUT_FIELD_DEFINITION or ARGUMENT_DEFINITION';
-
-function repeated(names: readonly string[]): readonly string[] {
-  const seen = new Set<string>();
-  return [...new Set(names.filter((name) => seen.size === seen.add(name).size))];
-}
 
 /** Returns the names as `"a"`, `"a" and "b"` or `"a", "b", and "c"`. */
 function listed(names: readonly string[]): string {

@@ -1,5 +1,5 @@
 /** Scheduled events that the document declares: their time and delivery. In: metadata. Out: the events that fit, by name.
- *  Not here: webhook, payload and retries, which cron triggers share (cron-trigger.ts), rows (events/declared-events.ts).
+ *  Not here: webhook, payload and retries, which cron triggers share (cron-trigger.ts), rows (events/upcoming-events.ts).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import type { DeclaredEvent } from '../metadata/schema/event.ts';
 import type { ResolveContext } from './context.ts';

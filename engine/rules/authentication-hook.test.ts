@@ -3,13 +3,13 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
 type Reply = { readonly status: number; readonly body: string; readonly headers?: Record<string, string> };
 
-let database: TestDatabase;
+const database = testDatabase();
 let hook: Server;
 let running: TestEngine | undefined;
 /** The next answer of the hook; without one it closes the connection. */
@@ -17,7 +17,6 @@ let reply: Reply | undefined;
 let received: { method: string; headers: IncomingHttpHeaders; body: string } | undefined;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(
     'create table item (id int primary key, owner text); insert into item values (1, $$me$$)',
   );
@@ -41,7 +40,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await running?.close();
   hook.close();
-  await database.drop();
 });
 
 async function engineWith(options: Partial<Parameters<typeof startTestEngine>[0]>): Promise<void> {

@@ -2,25 +2,21 @@
  *  Rules: docs/reference/behaviour/authentication.md. */
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { jwtSecret, jwtSecrets } from '../config/jwt-secret.ts';
 
 const KEY = 'a secret of at least thirty-two bytes';
 const NAMESPACE = 'https://hasura.io/jwt/claims';
 
-let database: TestDatabase;
+const database = testDatabase();
 let running: TestEngine | undefined;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table item (id int primary key)');
 });
-afterAll(async () => {
-  await running?.close();
-  await database.drop();
-});
+afterAll(() => running?.close());
 
 /** Starts an engine in place of the last one. */
 async function engineWith(options: Partial<Parameters<typeof startTestEngine>[0]>): Promise<TestEngine> {

@@ -1,7 +1,7 @@
 /** Relationships between sources whose keys are texts of different types: `character(n)` is filled up with spaces, which mean nothing where
  *  values are compared. Every pair of types finds its row. Rule: docs/reference/behaviour/remote-schemas.md, "Remote relationships". */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type RuleWorld, startWorld } from './testing/rules.ts';
 
 const TYPES = ['char(4)', 'bpchar', 'varchar', 'varchar(4)', 'text', 'code'];
@@ -13,9 +13,8 @@ const SQL = `create domain code as char(4);
     (3, ${TYPES.map(() => 'null').join(', ')});`;
 
 let world: RuleWorld;
-let elsewhere: TestDatabase;
+const elsewhere = testDatabase();
 beforeAll(async () => {
-  elsewhere = await createDatabase();
   await elsewhere.sql(SQL);
   const relate = ({ name, i, j }: (typeof PAIRS)[number]) => {
     const to_source = {
@@ -40,10 +39,7 @@ beforeAll(async () => {
     ],
   });
 });
-afterAll(async () => {
-  await world?.close();
-  await elsewhere?.drop();
-});
+afterAll(() => world?.close());
 
 test.each(PAIRS)('$from to $to', async ({ name, i }) => {
   const { data, errors } = await world.engine.graphql(

@@ -3,15 +3,15 @@
  *  Rule: docs/reference/options.md, "Differences from Hasura". */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { DIFFERENCES, remedyOf } from '../config/compatibility.ts';
 import { loadOptions } from '../config/load-options.ts';
 import type { OptionFlag, Options } from '../config/options.ts';
 import { startEngine } from '../main.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let remote: RemoteService;
 let safe: TestEngine;
 let reference: TestEngine;
@@ -32,7 +32,6 @@ const withSwitch = (options: Partial<Options> = {}): Partial<TestEngineOptions> 
 };
 
 beforeAll(async () => {
-  database = await createDatabase();
   remote = await startRemote('type Query { hidden: String }', { 'Query.hidden': () => 'hidden' });
   await database.sql(`create table note (id int primary key, owner text not null, body text not null);
     insert into note values (1, 'ann', 'a'), (2, 'bob', repeat('b', 3000000));
@@ -52,13 +51,10 @@ beforeAll(async () => {
       { remote_schema: 'far', role: 'user', definition: { schema: 'type Query { hidden: String }' } },
     ],
   ];
-  for (const [type, args] of operations) expect(await safe.admin(type, args)).toMatchObject({ status: 200 });
+  for (const [type, args] of operations) await safe.must(type, args);
   reference = await start(withSwitch());
 });
-afterAll(async () => {
-  await Promise.all([safe?.close(), reference?.close(), remote?.close()]);
-  await database?.drop();
-});
+afterAll(() => Promise.all([safe?.close(), reference?.close(), remote?.close()]));
 
 const remedy = (option: OptionFlag) => remedyOf(DIFFERENCES.find((row) => row.option === option)!);
 const post = async (engine: TestEngine, body: string, headers: Readonly<Record<string, string>> = {}) => {
@@ -110,7 +106,7 @@ test('a role without a permission on a remote schema; a declared one is reported
   const exported = async (engine: TestEngine) => (await engine.admin('export_metadata', {})).body;
   const document = await exported(safe);
   expect(await exported(reference)).toEqual(document);
-  expect(await reference.admin('replace_metadata', document)).toMatchObject({ status: 200 });
+  await reference.must('replace_metadata', document);
   expect(await exported(reference)).toEqual(document);
   const closed = await start(withSwitch({ enableRemoteSchemaPermissions: true }));
   expect((await closed.graphql('{ hidden }', headers)).errors).toBeDefined();

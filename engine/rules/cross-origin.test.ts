@@ -3,17 +3,16 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let hook: Server;
 let running: TestEngine | undefined;
 let cookiesOfHook: readonly string[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase();
   // Accepts the cookie `session=good`.
   hook = createServer((request, response) => {
     if (request.headers.cookie !== 'session=good') return void response.writeHead(401).end();
@@ -25,7 +24,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await running?.close();
   hook.close();
-  await database.drop();
 });
 
 async function engineWith(options: Partial<Parameters<typeof startTestEngine>[0]>): Promise<TestEngine> {

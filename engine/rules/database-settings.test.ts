@@ -1,9 +1,9 @@
 /** Settings of a database change how Postgres reads or prints values. The same requests have the same answers under each of them, except that a
  *  value which JSON has as text of Postgres is in the style that the database chooses; Postgres reads that text back as the same value.
  *  Rule: docs/reference/behaviour/queries.md, "Settings of the database". Null elements: null-elements.test.ts. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { isRecord } from '../json/value.ts';
 
 /** A setting, a value of it, and the fields whose text is in the style that it chooses. All others are equal. */
@@ -162,25 +162,26 @@ async function answers(url: string, readBack: readonly string[] = []): Promise<u
   }
 }
 
-let database: TestDatabase;
+const database = testDatabase();
 let plain: unknown[];
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(SCHEMA);
   const engine = await startTestEngine({ databaseUrl: database.url });
-  const must = async (type: string, args: object) =>
-    expect([type, await engine.admin(type, args)]).toMatchObject([type, { status: 200 }]);
   const column_config = { 'we ird "\\ü': { custom_name: 'we' } };
-  await must('pg_track_table', { table: 'every', configuration: { column_config } });
-  await must('pg_track_function', { function: 'find' });
-  await must('pg_add_computed_field', { table: 'every', name: 'took', definition: { function: 'took' } });
+  await engine.must('pg_track_table', { table: 'every', configuration: { column_config } });
+  await engine.must('pg_track_function', { function: 'find' });
+  await engine.must('pg_add_computed_field', {
+    table: 'every',
+    name: 'took',
+    definition: { function: 'took' },
+  });
   const fields = [
     { name: 'd', type: 'date' },
     { name: 'iv', type: 'interval', nullable: true },
   ];
-  await must('pg_track_logical_model', { name: 'day', fields });
-  await must('pg_track_native_query', {
+  await engine.must('pg_track_logical_model', { name: 'day', fields });
+  await engine.must('pg_track_native_query', {
     root_field_name: 'native',
     arguments: { day: { type: 'date' }, span: { type: 'interval' } },
     code: `select d, iv + {{span}} as iv from public.every where d = {{day}} and t like 'a%'`,
@@ -189,7 +190,6 @@ beforeAll(async () => {
   await engine.close();
   plain = await answers(database.url);
 });
-afterAll(() => database?.drop());
 
 test('the requests succeed', () => {
   for (const answer of plain.slice(0, -1))

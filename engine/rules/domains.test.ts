@@ -2,16 +2,15 @@
  *  compared with the column and added to it; only what is stored must satisfy them. Reference: docs/reference/behaviour/schema.md,
  *  "Scalars"; PostgreSQL manual, "Domain Types". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { adminOutcome, graphqlOutcome, type RuleWorld, startWorld } from './testing/rules.ts';
 
 const UUID = "'00000000-0000-0000-0000-000000000001'";
 
 /** A source whose rows name items by numbers that the domain of the key excludes, and by one that it does not. */
-let other: TestDatabase;
+const other = testDatabase();
 let world: RuleWorld;
 beforeAll(async () => {
-  other = await createDatabase();
   await other.sql(
     'create table mention (id int primary key, item_id int, size int); insert into mention values (1, -1, 5), (2, 1, 5), (3, 0, 0)',
   );
@@ -60,10 +59,7 @@ beforeAll(async () => {
     ],
   });
 });
-afterAll(async () => {
-  await world?.close();
-  await other?.drop();
-});
+afterAll(() => world?.close());
 
 /** The operation that relates rows to an object of another source. */
 function related(source: string, table: string, name: string, to: object) {

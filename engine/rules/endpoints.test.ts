@@ -1,20 +1,14 @@
 /** Which paths exist with which methods, by the APIs that are enabled, and what the public ones answer.
  *  Rules: docs/reference/behaviour/endpoints.md. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { afterAll, expect, test } from 'vitest';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import type { ApiName } from '../config/options.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let running: TestEngine | undefined;
 
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(async () => {
-  await running?.close();
-  await database.drop();
-});
+afterAll(() => running?.close());
 
 async function engineWith(enabledApis: readonly ApiName[]): Promise<TestEngine> {
   await running?.close();

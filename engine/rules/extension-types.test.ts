@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
 
 type Sample = {
   /** The name of the type, without its schema. */
@@ -496,12 +496,7 @@ async function pagesOf(world: World, table: string, order: string): Promise<unkn
 
 /** Returns the labels of the rows after a value. */
 async function streamed({ engine }: World, name: string, from: string): Promise<unknown> {
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
-  socket.send({
-    type: 'connection_init',
-    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-  });
-  await socket.next();
+  const socket = await openSession(engine);
   const cursor = `{initial_value: {v: ${from}}, ordering: ASC}`;
   const query = `subscription { ${name}_parent_stream(cursor: ${cursor}, batch_size: 1) { label } }`;
   socket.send({ type: 'subscribe', id: '1', payload: { query } });

@@ -2,9 +2,9 @@
  *  with null, empty, with its default, with another value and absent; all of them also through the API of a real engine.
  *  Rule: docs/reference/behaviour/metadata.md, "Export". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { FULL, replaced, VARIANTS, type Variant } from '../../testing/metadata-variants.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { isRecord, isSameJson, type JsonRecord } from '../json/value.ts';
 import { exportMetadata } from '../metadata/export.ts';
 import { parseDocument } from '../metadata/parse.ts';
@@ -95,16 +95,12 @@ describe('a document is exported as it was given', () => {
 });
 
 describe('by the API', () => {
-  let database: TestDatabase;
+  const database = testDatabase();
   let engine: TestEngine;
   beforeAll(async () => {
-    database = await createDatabase();
     engine = await startTestEngine({ databaseUrl: database.url });
   });
-  afterAll(async () => {
-    await engine.close();
-    await database.drop();
-  });
+  afterAll(() => engine.close());
   const apply = async (metadata: unknown) => {
     const args = { allow_inconsistent_metadata: true, metadata };
     const { status, body } = await engine.admin('replace_metadata', args, { version: 2 });
@@ -129,7 +125,7 @@ describe('by the API', () => {
     expect(await exported()).toEqual(given);
     // An edit elsewhere changes nothing of it.
     const collection = { name: 'z', definition: { queries: [] } };
-    expect(await engine.admin('create_query_collection', collection)).toMatchObject({ status: 200 });
+    await engine.must('create_query_collection', collection);
     expect(await engine.admin('drop_query_collection', { collection: 'z', cascade: true })).toMatchObject({
       status: 200,
     });

@@ -1,8 +1,8 @@
 /** Permissions whose rule reads a table of another source: operators × what the rows there are × reads and writes. Each expectation is
  *  the same rule over a copy of the table in the same source. Rule: docs/reference/behaviour/permissions.md, "Remote relationships". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { openSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { graphqlOutcome, type RuleWorld, startWorld } from './testing/rules.ts';
 
 const MEMBERS = `create table member (id int primary key, name text, plan text, age int);
@@ -38,10 +38,9 @@ const MAPPINGS = { '': { member_id: 'id' }, _pair: { member_id: 'id', member_nam
 
 const HEADERS = { 'x-engine-plan': 'gold', 'x-engine-ids': '{2,4}' };
 
-let other: TestDatabase;
+const other = testDatabase();
 let world: RuleWorld;
 beforeAll(async () => {
-  other = await createDatabase();
   await other.sql(MEMBERS);
   const permissions = Object.entries(RULES).flatMap(([name, rule]) =>
     Object.entries(SHAPES).flatMap(([shape, around]) =>
@@ -96,10 +95,7 @@ beforeAll(async () => {
     ],
   });
 });
-afterAll(async () => {
-  await world?.close();
-  await other?.drop();
-});
+afterAll(() => world?.close());
 
 const READ = '{ note(order_by: { id: asc }) { id } }';
 const ask = (query: string, role: string) => graphqlOutcome(world.engine, query, { role, headers: HEADERS });

@@ -2,13 +2,13 @@
  *  work unmodified, and the session as settings of Postgres.
  *  Rules: docs/reference/behaviour/configuration.md, docs/reference/behaviour/mutations.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { loadOptions } from '../config/load-options.ts';
 import { OPERATIONS } from '../metadata/operations.ts';
 
-let database: TestDatabase;
-let replica: TestDatabase;
+const database = testDatabase();
+const replica = testDatabase();
 let engine: TestEngine | undefined;
 
 const TABLE = `
@@ -20,7 +20,6 @@ const TABLE = `
   create trigger who before insert on note for each row execute function who();`;
 
 beforeAll(async () => {
-  [database, replica] = await Promise.all([createDatabase(), createDatabase()]);
   await Promise.all([
     database.sql(`${TABLE} insert into note (id, place) values (1, 'primary')`),
     replica.sql(`${TABLE} insert into note (id, place) values (1, 'replica')`),
@@ -28,10 +27,7 @@ beforeAll(async () => {
   await engineWith({});
   expect((await engine!.admin('pg_track_table', { table: 'note' })).status).toBe(200);
 });
-afterAll(async () => {
-  await engine?.close();
-  await Promise.all([database.drop(), replica.drop()]);
-});
+afterAll(() => engine?.close());
 
 /** Starts an engine in place of the last one, with the options of the variables. */
 async function engineWith(variables: Record<string, string>): Promise<void> {

@@ -4,8 +4,8 @@
  *  Reference: docs/reference/behaviour/mutations.md. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type CuttingProxy, openProxy } from '../wire/testing/proxy.ts';
 
 /** A way in which a write to `t_NAME` runs code: SQL that creates it, and when it runs. */
@@ -79,12 +79,11 @@ const CASES: readonly Case[] = [
   },
 ];
 
-let database: TestDatabase;
+const database = testDatabase();
 let proxy: CuttingProxy;
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`create table seen (id serial, by text, hasura text);
     create table logged_by_rule (t text);
     create function note_session(t text) returns text language plpgsql as $$
@@ -135,7 +134,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine?.close();
   await proxy?.close();
-  await database?.drop();
 });
 
 /** The writes of one table, in order. Each changes a row, and the last ones delete it. */
@@ -229,10 +227,9 @@ describe('a policy that reads the session', () => {
   const CALLER = `(current_setting('engine.user', true)::json ->> 'x-engine-user-id')::int`;
   const login = `app_${randomUUID().slice(0, 8)}`;
   let own: TestEngine;
-  let metadata: TestDatabase;
+  const metadata = testDatabase();
 
   beforeAll(async () => {
-    metadata = await createDatabase();
     await database.sql(`create table t_policy (id int primary key, n int); insert into t_policy values (1, 7), (2, 8);
       alter table t_policy enable row level security;
       create policy own_rows on t_policy using (n = ${CALLER});
@@ -244,7 +241,6 @@ describe('a policy that reads the session', () => {
   });
   afterAll(async () => {
     await own?.close();
-    await metadata?.drop();
     await database.sql(`drop table t_policy; drop role ${login}`);
   });
   const affected = async (by: TestEngine) => {

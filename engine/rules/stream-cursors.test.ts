@@ -1,7 +1,7 @@
 /** Tests streams by a column of every ordered type: the rows after the initial value come in batches, each once, in both directions. The
  *  cursor passes through the text of its type, so that nothing may be lost there. Reference: docs/reference/behaviour/subscriptions.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openSocket } from '../../testing/websocket.ts';
+import { openSession } from '../../testing/websocket.ts';
 import { type RuleWorld, startWorld } from './testing/rules.ts';
 
 const uuid = (n: number) => `00000000-0000-0000-0000-00000000000${n}`;
@@ -64,12 +64,7 @@ afterAll(() => world?.close());
 /** Returns the ids of the rows after a value, in the order in which they come. */
 async function streamed(type: string, from: string, ordering: 'ASC' | 'DESC', count: number) {
   const { engine } = world;
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
-  socket.send({
-    type: 'connection_init',
-    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
-  });
-  await socket.next();
+  const socket = await openSession(engine);
   const value = JSON.stringify(type === 'jsonb' ? JSON.parse(from) : from).replace(/"(\w+)":/g, '$1:');
   const cursor = `{initial_value: {${columnOf(type)}: ${value}}, ordering: ${ordering}}`;
   const query = `subscription { item_stream(cursor: ${cursor}, batch_size: 1) { id } }`;
@@ -120,10 +115,7 @@ test.each(PRESENTS)('from $text of $type', async ({ type, text }) => {
   const cursor = `{initial_value: {${column}: ${value}}, ordering: ASC}`;
   await database.sql('truncate passed');
   const open = async () => {
-    const socket = await openSocket(engine.url, 'graphql-transport-ws');
-    const headers = { 'x-engine-admin-secret': engine.adminSecret };
-    socket.send({ type: 'connection_init', payload: { headers } });
-    await socket.next();
+    const socket = await openSession(engine);
     const query = `subscription { passed_stream(cursor: ${cursor}, batch_size: 5) { id } }`;
     socket.send({ type: 'subscribe', id: '1', payload: { query } });
     return socket;

@@ -1,9 +1,9 @@
 /** Remote relationships in subscriptions: kinds of relationship × kinds of subscription × roles, with the experimental feature and without.
  *  Rule: docs/reference/behaviour/subscriptions.md, "Remote relationships". */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
 import { openSocket, type TestSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type RuleWorld, startWorld } from './testing/rules.ts';
 
 const REFUSAL = {
@@ -14,7 +14,7 @@ const REFUSAL = {
 const SDL = `type Query { post(id: Int!): Post } type Subscription { post(id: Int!): Post }
   type Post { id: Int! text: String }`;
 
-let other: TestDatabase;
+const other = testDatabase();
 let remote: RemoteService;
 /** The feature is off in the first and on in the second. */
 let off: RuleWorld;
@@ -23,7 +23,6 @@ let text = 'one';
 const sockets: TestSocket[] = [];
 
 beforeAll(async () => {
-  other = await createDatabase();
   await other.sql(`create table sale (id int primary key, note int, price int, secret text);
     insert into sale values (1, 1, 10, 'hidden'), (2, 1, 20, 'hidden'), (3, 2, 30, 'hidden')`);
   remote = await startRemote(SDL, { 'Query.post': (_: unknown, { id }: { id: number }) => ({ id, text }) });
@@ -70,7 +69,6 @@ afterEach(() => {
 afterAll(async () => {
   await Promise.all([off?.close(), on?.close()]);
   await remote?.close();
-  await other?.drop();
 });
 
 const SALES = {

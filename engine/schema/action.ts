@@ -46,7 +46,7 @@ function actionField(builder: SchemaBuilder, action: ResolvedAction): FieldConfi
 }
 
 function inputField(builder: SchemaBuilder, { type, description }: CustomField) {
-  return { type: inputType(builder, type), description };
+  return { type: wrapped(type, (name) => namedType(builder, name)) as GraphQLInputType, description };
 }
 
 /** Returns the field with the result of an asynchronous action. */
@@ -99,10 +99,6 @@ function outputField(builder: SchemaBuilder, field: CustomField): FieldConfig {
 
 function outputType(builder: SchemaBuilder, type: TypeUse): GraphQLOutputType {
   return wrapped(type, (name) => namedType(builder, name)) as GraphQLOutputType;
-}
-
-function inputType(builder: SchemaBuilder, type: TypeUse): GraphQLInputType {
-  return wrapped(type, (name) => namedType(builder, name)) as GraphQLInputType;
 }
 
 type Wrapped =

@@ -1,6 +1,6 @@
 /** Twins of aggregate.ts: what Postgres answers, for the forms values take and the ways rows are limited. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
@@ -12,11 +12,10 @@ import { preparePlan } from './plan.ts';
 import { asc, compare, constant, int, int4, many, named, select } from './testing/build.ts';
 import { runPlan } from './testing/run.ts';
 
-let source: TestDatabase;
+const source = testDatabase();
 let database: Database;
 
 beforeAll(async () => {
-  source = await createDatabase();
   await source.sql(`
     create extension ltree;
     create type mood as enum ('low', 'high');
@@ -31,10 +30,7 @@ beforeAll(async () => {
   database = openDatabase(source.url);
 });
 
-afterAll(async () => {
-  await database.close();
-  await source.drop();
-});
+afterAll(() => database.close());
 
 const ofExtension = (name: string): PgType => ({
   schema: 'public',

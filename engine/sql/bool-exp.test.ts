@@ -1,6 +1,6 @@
 /** Twins of bool-exp.ts: the text of each kind of predicate, and what Postgres finds by it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { OPERATORS, type OperatorName } from '../catalog/operators.ts';
 import { arrayOf } from '../catalog/types.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
@@ -91,11 +91,10 @@ test('every operator has a template, in the order of the table', () => {
 });
 
 describe('what is found by', () => {
-  let source: TestDatabase;
+  const source = testDatabase();
   let database: Database;
 
   beforeAll(async () => {
-    source = await createDatabase();
     await source.sql(`
       create table author (id int primary key, score int);
       create table book (id int primary key, author_id int, title text, tags jsonb, pages int);
@@ -106,10 +105,7 @@ describe('what is found by', () => {
     database = openDatabase(source.url);
   });
 
-  afterAll(async () => {
-    await database.close();
-    await source.drop();
-  });
+  afterAll(() => database.close());
 
   const idsOf = async (table: string, where: Predicate, variables: Record<string, string> = {}) => {
     const plan = rows('all', select(table, [int('id')], { where, orderBy: [asc('id')] }));

@@ -3,7 +3,7 @@
  *  there are rows on the other side of the cursor. An index can find the page when no value of the order is nullable and all
  *  have one direction; otherwise rows are compared one by one. Not here: the form of cursors (opaque.ts). Reference:
  *  docs/reference/behaviour/relay.md. */
-import { operatorSchema } from '../catalog/comparison.ts';
+import { operatorSchema } from '../catalog/operators.ts';
 import type {
   ConnectionField,
   ConnectionPage,

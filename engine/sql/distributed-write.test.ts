@@ -1,6 +1,6 @@
 /** Twin of distributed-write.ts: a write in the form for a cluster writes, answers and fails as the plain one does, on a plain Postgres. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import type { Distribution } from '../catalog/distribution.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import { bind } from '../execute/bind.ts';
@@ -141,18 +141,14 @@ const CLUSTERS: readonly Readonly<Record<string, RowsDistribution | null>>[] = [
   { book: null, author: null },
 ];
 
-let source: TestDatabase;
+const source = testDatabase();
 let database: Database;
 
 beforeAll(async () => {
-  source = await createDatabase();
   database = openDatabase(source.url);
 });
 
-afterAll(async () => {
-  await database.close();
-  await source.drop();
-});
+afterAll(() => database.close());
 
 /** Returns the answer or the code of the error, and the rows afterwards. */
 async function outcomeOf(

@@ -1,6 +1,6 @@
 /** Twins of json.ts: every value leaves Postgres as valid JSON, whatever is in it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import type { Field } from '../plan/query-types.ts';
@@ -64,11 +64,10 @@ describe('the text of', () => {
 });
 
 describe('Postgres prints', () => {
-  let source: TestDatabase;
+  const source = testDatabase();
   let database: Database;
 
   beforeAll(async () => {
-    source = await createDatabase();
     await source.sql(`
       create table odd (
         "quote ""column""" text, s text, n numeric, f4 float4, f8 float8, b bool, u uuid, j json, jb jsonb,
@@ -85,10 +84,7 @@ describe('Postgres prints', () => {
     database = openDatabase(`${source.url}?options=-c%20timezone%3DUTC`);
   });
 
-  afterAll(async () => {
-    await database.close();
-    await source.drop();
-  });
+  afterAll(() => database.close());
 
   const columnOf = async (field: Field): Promise<unknown> => {
     const { data } = await runPlan(database, rows('odd', select('odd', [field])));

@@ -1,6 +1,6 @@
 /** Twins of mutation.ts, write.ts and check.ts: what is written, what comes back, and which check undoes it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import type { Assignment, Insert, MutationOutput, OnConflict, Update } from '../plan/mutation-types.ts';
@@ -67,18 +67,14 @@ const rowOf = (fields: readonly Field[], where: Predicate = TRUE): MutationOutpu
 });
 const author = to('author', 'author_id', 'id');
 
-let source: TestDatabase;
+const source = testDatabase();
 let database: Database;
 
 beforeAll(async () => {
-  source = await createDatabase();
   database = openDatabase(source.url);
 });
 
-afterAll(async () => {
-  await database.close();
-  await source.drop();
-});
+afterAll(() => database.close());
 
 beforeEach(async () => {
   await source.sql(`

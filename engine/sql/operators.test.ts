@@ -1,7 +1,7 @@
 /** Every operator on every type that offers it, asked of a real Postgres; extensions live in a schema that is not on the
  *  search path. PostGIS takes part where the server has it. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { testDatabase } from '../../testing/world.ts';
 import { operandFieldType, operandOf, operandType, operatorsOf } from '../catalog/operators.ts';
 import { SCALARS, scalarOf } from '../catalog/scalars.ts';
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
@@ -10,10 +10,9 @@ import { condition } from './bool-exp.ts';
 import { compile } from './fragment.ts';
 import { Aliases, rowScope } from './scope.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let hasPostgis = false;
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(
     'create schema ext; create extension ltree schema ext; create extension citext schema ext; create extension hstore schema ext',
   );
@@ -23,7 +22,6 @@ beforeAll(async () => {
     await database.sql('create extension postgis schema ext; create extension postgis_raster schema ext');
   }
 });
-afterAll(() => database.drop());
 
 const OF_POSTGIS = ['geometry', 'geography', 'raster'];
 const EXTENSIONS = ['citext', 'hstore', 'ltree', 'lquery', 'ltxtquery', ...OF_POSTGIS];

@@ -1,8 +1,9 @@
 /** One SQL template per row of OPERATORS; a row without a template does not compile. In: the column, its type, and the
  *  operand, which is several arguments for some rows of OPERATORS. Operators and functions of an extension are qualified with
  *  the extension's schema, which may not be on the search path. PostgreSQL manual, "Functions and Operators". */
-import { operatorSchema } from '../catalog/comparison.ts';
+
 import type { OperatorName } from '../catalog/operators.ts';
+import { operatorSchema } from '../catalog/operators.ts';
 import { isOfExtension } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { type Fragment, id, qualified, sql } from './fragment.ts';

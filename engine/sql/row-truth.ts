@@ -2,7 +2,7 @@
  *  not executed, or a row that is not inserted. Nothing is written.
  *  In: the rows and the questions. Out: a statement for one text, a JSON list with `[[truth, …], [value, …], [key, …]]` for each row.
  *  Not here: running it (execute/row-truth.ts), the clauses (resolve/clause.ts), the values of a write (write.ts). Spec: BoolExp. */
-import { operatorSchema } from '../catalog/comparison.ts';
+import { operatorSchema } from '../catalog/operators.ts';
 import { builtinType, type CatalogIndex } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Assignment, OnConflict } from '../plan/mutation-types.ts';

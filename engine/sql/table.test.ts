@@ -1,6 +1,6 @@
 /** Twins of table.ts, join.ts and order-by.ts: the statements of typical requests, and what Postgres answers to them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import type { OrderItem, Select } from '../plan/query-types.ts';
 import type { Plan } from '../plan/types.ts';
@@ -39,11 +39,10 @@ describe('statements over Chinook are those of the golden files', () => {
 });
 
 describe('Postgres answers', () => {
-  let source: TestDatabase;
+  const source = testDatabase();
   let database: Database;
 
   beforeAll(async () => {
-    source = await createDatabase();
     await source.sql(`
       create table author (id int primary key, name text, country text);
       create table book (id int primary key, author_id int, title text, pages int);
@@ -55,10 +54,7 @@ describe('Postgres answers', () => {
     database = openDatabase(source.url);
   });
 
-  afterAll(async () => {
-    await database.close();
-    await source.drop();
-  });
+  afterAll(() => database.close());
 
   const ask = async (query: Select): Promise<unknown> => {
     const { data } = await runPlan(database, rows('all', query));

@@ -31,7 +31,7 @@ export function changeOf(action: Update | Delete, row: string, conditions: reado
   const where = whereClause(conditions);
   if (action.kind === 'delete') return sql`delete from ${qualified(action.table)} ${id(row)}${where}`;
   const set = join(
-    action.set.map((a) => assignment(a, row)),
+    action.set.map((a) => sql`${id(a.column)} = ${assignedValue(a, row)}`),
     comma,
   );
   return sql`update ${qualified(action.table)} ${id(row)} set ${set}${where}`;
@@ -135,10 +135,6 @@ function conflictTarget(target: OnConflict['target']): Fragment {
     default:
       return target satisfies never;
   }
-}
-
-function assignment(given: Assignment, row: string): Fragment {
-  return sql`${id(given.column)} = ${assignedValue(given, row)}`;
 }
 
 /** Returns the value that an assignment gives to its column in the row under the alias `row`. */

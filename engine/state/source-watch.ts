@@ -149,7 +149,8 @@ export class SourceWatch {
       await Promise.all(this.#options.watched().map((watched) => this.#check(watched)));
       await this.#options.onRoundDone();
     } finally {
-      this.#notBefore = performance.now() + pauseAfter(this.#costMs);
+      this.#notBefore =
+        performance.now() + Math.min(Math.max(LEAST_PAUSE_MS, this.#costMs * PAUSE_FACTOR), LONGEST_PAUSE_MS);
     }
   }
 
@@ -212,10 +213,6 @@ export class SourceWatch {
     const sum = await currentSum(this.#options.databaseOf(source), wanted);
     return fingerprints !== undefined && sum !== sumOf(fingerprints, wanted);
   }
-}
-
-function pauseAfter(costMs: number): number {
-  return Math.min(Math.max(LEAST_PAUSE_MS, costMs * PAUSE_FACTOR), LONGEST_PAUSE_MS);
 }
 
 /** Returns the tables and functions that the metadata of a source names. */

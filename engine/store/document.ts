@@ -17,11 +17,12 @@ export type Versions = {
 };
 
 export type StoredDocument = {
+  /** The identity of this installation, the same for every replica and after restarts. */
   readonly id: string;
   readonly versions: Versions;
   /** The document as it was given (metadata/normal-form.ts). */
   readonly document: Metadata;
-  /** The objects that cannot be parsed. They are stored with the document, and not part of it here. */
+  /** The objects that cannot be parsed, which every write keeps. They are stored with the document, and not part of it here. */
   readonly damaged: readonly DamagedObject[];
   readonly catalogStates: CatalogStates;
 };

@@ -1,22 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { testDatabase } from '../../testing/world.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { readableFrom } from './migrate.ts';
 import { Store } from './store.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let pools: Database[] = [];
 
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(async () => {
-  await Promise.all(pools.map((pool) => pool.close()));
-  await database.drop();
-});
+afterAll(() => Promise.all(pools.map((pool) => pool.close())));
 
 const open = (): Store => {
   const pool = openDatabase(database.url, { maxConnections: 3 });

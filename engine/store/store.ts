@@ -10,6 +10,7 @@ import { parseJson } from '../json/parse-json.ts';
 import { inSlices } from '../limits/slices.ts';
 import { parsingDocument } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import type { SealedValue } from '../values/named-values.ts';
 import { type CatalogStates, patchStates, setStates } from './catalog-states.ts';
 import {
   applyEdits,
@@ -46,14 +47,7 @@ import {
 import { hasLostTables, LOST_TABLES } from './lost-tables.ts';
 import { migrate } from './migrate.ts';
 import { ENGINE_ITSELF, listRevisions, loadRevision, type Revision, recordRevision } from './revisions.ts';
-import {
-  loadValues,
-  readValues,
-  type SealedRow,
-  type StoredValues,
-  type ValueChanges,
-  writeValues,
-} from './values.ts';
+import { loadValues, readValues, type StoredValues, type ValueChanges, writeValues } from './values.ts';
 
 /** The NOTIFY channel. A payload is the four versions of the row and the origin of the write: `7/2/1/3/0b1c…`. Earlier engines send no
  *  version of the values. */
@@ -293,7 +287,7 @@ export class Store {
    *  changes. Needs no version of the document, and changes none. */
   async changeValues(
     names: readonly string[] | undefined,
-    decide: (stored: readonly SealedRow[], versions: Versions) => ValueChanges,
+    decide: (stored: readonly SealedValue[], versions: Versions) => ValueChanges,
   ): Promise<ValueChanges> {
     return this.#database.transaction({}, async (client) => {
       await lockDocument(client);

@@ -1,27 +1,23 @@
 /** The counts of usage in the metadata database: writers at the same time, and the limits of the tables. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import { Store } from './store.ts';
 import { addUsage, pruneUsage, type UsageBatch, usageTotals, usedOperations } from './usage.ts';
 
 const LIMITS = { rowsPerRole: 100, setsPerRole: 100 };
 
-let database: TestDatabase;
+const database = testDatabase();
 let pool: Database;
 
 beforeAll(async () => {
-  database = await createDatabase();
   pool = openDatabase(database.url, { maxConnections: 10 });
   await new Store(pool).migrate();
 });
 beforeEach(() =>
   database.sql('truncate pergola.coordinate_set, pergola.operation_usage, pergola.uncounted_usage'),
 );
-afterAll(async () => {
-  await pool?.close();
-  await database?.drop();
-});
+afterAll(() => pool?.close());
 
 /** A batch with one request of each operation, whose coordinates are its own. */
 function batchOf(operations: readonly string[], role = 'reader'): UsageBatch {

@@ -174,11 +174,7 @@ export type UsageFilter = {
   readonly coordinate?: string | undefined;
 };
 
-export type UsedOperation = {
-  readonly role: string;
-  readonly operation: string;
-  readonly client: string;
-  readonly requests: number;
+export type UsedOperation = Omit<UsageRow, 'coordinateSet'> & {
   /** The last day with a request: `2026-11-24`. */
   readonly lastDay: string;
 };

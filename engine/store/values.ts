@@ -3,22 +3,15 @@
  *  In and out: sealed values. Not here: encryption (values/seal.ts), what a replica knows (values/named-values.ts). */
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
+import type { SealedValue } from '../values/named-values.ts';
 
-/** A named value as it is stored. `sealed` is encrypted under the key with the ID. */
-export type SealedRow = {
-  readonly name: string;
-  readonly version: number;
-  readonly keyId: string;
-  readonly sealed: Buffer;
-};
-
-export type StoredValues = { readonly version: number; readonly rows: readonly SealedRow[] };
+export type StoredValues = { readonly version: number; readonly rows: readonly SealedValue[] };
 
 /** The changes of one write. */
 export type ValueChanges = {
-  readonly set: readonly Pick<SealedRow, 'name' | 'keyId' | 'sealed'>[];
+  readonly set: readonly Pick<SealedValue, 'name' | 'keyId' | 'sealed'>[];
   /** Values encrypted again: they keep their version. */
-  readonly resealed?: readonly Pick<SealedRow, 'name' | 'keyId' | 'sealed'>[];
+  readonly resealed?: readonly Pick<SealedValue, 'name' | 'keyId' | 'sealed'>[];
   readonly removed: readonly string[];
 };
 
@@ -36,7 +29,7 @@ export async function loadValues(database: Database): Promise<StoredValues> {
 export async function readValues(
   client: ClientBase,
   names?: readonly string[],
-): Promise<readonly SealedRow[]> {
+): Promise<readonly SealedValue[]> {
   const { rows } = await client.query(
     `select name, version::text, key_id, sealed from pergola.value where $1::text[] is null or name = any($1) order by name`,
     [names ?? null],
@@ -84,6 +77,6 @@ function rowOf(row: {
   readonly version: string;
   readonly key_id: string;
   readonly sealed: Buffer;
-}): SealedRow {
+}): SealedValue {
   return { name: row.name, version: Number(row.version), keyId: row.key_id, sealed: row.sealed };
 }

@@ -1,11 +1,11 @@
 /** Tests the limits of subscriptions: their number, and the bytes that wait for clients that do not read. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket, type TestSocket } from '../../testing/websocket.ts';
+import { testDatabase } from '../../testing/world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let tight: TestEngine;
 
@@ -14,7 +14,6 @@ const STREAM = 'subscription { note_stream(batch_size: 1, cursor: { initial_valu
 const CALLED = 'subscription { note_aggregate { aggregate { count } } }';
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`create table note (id int primary key, owner text); insert into note values (1, 'a');
     create view big as select id, repeat('ü', 6000000 * id) as text from generate_series(1, 3) as id;
     create view middling as select 1 as id, repeat('ü', 20000) as text`);
@@ -26,7 +25,7 @@ beforeAll(async () => {
     maxSubscriptionsPerRole: 8,
   });
   for (const table of ['note', 'big', 'middling']) {
-    expect((await engine.admin('pg_track_table', { table })).status).toBe(200);
+    await engine.must('pg_track_table', { table });
     for (const role of ['user', 'anonymous']) {
       const permission = { columns: '*', filter: {}, allow_aggregations: true };
       await engine.admin('pg_create_select_permission', { table, role, permission });
@@ -43,7 +42,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await tight?.close();
   await engine?.close();
-  await database?.drop();
 });
 
 async function ready(

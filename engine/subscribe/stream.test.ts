@@ -1,20 +1,13 @@
 /** Streaming subscriptions over real sockets: batches in order, ties, late rows, permissions, changes of metadata. */
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket, type TestSocket } from '../../testing/websocket.ts';
-
-let database: TestDatabase;
-let engine: TestEngine;
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { openSession, type TestSocket } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 
 const sql = (text: string) => engine.admin('run_sql', { sql: text });
 
+const { engine } = testWorld('', () => ({ streamingQueriesMultiplexedRefetchInterval: 30 }));
+
 beforeAll(async () => {
-  database = await createDatabase();
-  engine = await startTestEngine({
-    databaseUrl: database.url,
-    streamingQueriesMultiplexedRefetchInterval: 30,
-  });
   await sql('create table event (id int primary key, owner text, rank int, at timestamptz, body text)');
   await engine.admin('pg_track_table', { table: 'event' });
   await permit('reader', { columns: ['id', 'rank'], filter: { owner: { _eq: 'X-Engine-User-Id' } } });
@@ -29,21 +22,13 @@ beforeEach(async () => {
     (3, 'ann', 20, '2024-01-02', 'c'), (4, 'ann', 20, null, 'd'), (5, 'bob', 30, '2024-01-03', null)`);
 });
 
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
-
 const permit = (role: string, permission: object) =>
   engine.admin('pg_create_select_permission', { table: 'event', role, permission });
 
 /** A stream, and the batches that come: their rows. */
 async function stream(query: string, { headers = {}, variables = {} } = {}) {
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
+  const socket = await openSession(engine, headers);
   onTestFinished(() => socket.socket.terminate());
-  const all = { 'x-engine-admin-secret': engine.adminSecret, ...headers };
-  socket.send({ type: 'connection_init', payload: { headers: all } });
-  await socket.next();
   socket.send({ type: 'subscribe', id: '1', payload: { query, variables } });
   return { socket, batch: () => batchOf(socket) };
 }

@@ -1,24 +1,19 @@
 /** Live queries and streams of many users over real sockets: asked as one statement, and nobody is told of another's rows. */
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket, type TestSocket } from '../../testing/websocket.ts';
-
-let database: TestDatabase;
-let engine: TestEngine;
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openSession, type TestSocket } from '../../testing/websocket.ts';
+import { testWorld } from '../../testing/world.ts';
 
 const USERS = Array.from({ length: 40 }, (_, i) => `user ${i} "quoted" {and} \\slashed`);
 const sql = (text: string) => engine.admin('run_sql', { sql: text });
 
+const { engine } = testWorld('', () => ({
+  enabledApis: ['metadata', 'graphql', 'metrics'],
+  metricsSecret: 'look',
+  liveQueriesMultiplexedRefetchInterval: 100,
+  streamingQueriesMultiplexedRefetchInterval: 100,
+}));
+
 beforeAll(async () => {
-  database = await createDatabase();
-  engine = await startTestEngine({
-    databaseUrl: database.url,
-    enabledApis: ['metadata', 'graphql', 'metrics'],
-    metricsSecret: 'look',
-    liveQueriesMultiplexedRefetchInterval: 100,
-    streamingQueriesMultiplexedRefetchInterval: 100,
-  });
   await sql('create table note (id serial primary key, owner text not null, size int not null default 1)');
   await sql(`insert into note (owner) values ${USERS.map((user) => `('${user}')`).join(',')}`);
   await engine.admin('pg_track_table', { table: 'note' });
@@ -27,21 +22,9 @@ beforeAll(async () => {
   await engine.admin('pg_create_select_permission', { table: 'note', role: 'owner', permission });
 });
 
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
-
 async function subscribed(user: string, query: string, role = 'owner'): Promise<TestSocket> {
-  const socket = await openSocket(engine.url, 'graphql-transport-ws');
+  const socket = await openSession(engine, { 'x-engine-role': role, 'x-engine-user-id': user });
   onTestFinished(() => socket.socket.terminate());
-  const headers = {
-    'x-engine-admin-secret': engine.adminSecret,
-    'x-engine-role': role,
-    'x-engine-user-id': user,
-  };
-  socket.send({ type: 'connection_init', payload: { headers } });
-  await socket.next();
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
   return socket;
 }

@@ -105,7 +105,8 @@ export class UsageCounts {
     const role = storedName(usage.role);
     const rows = this.#rows.get(role) ?? new Map<string, WaitingRow>();
     for (const { client, endpoint, requests } of counters) {
-      const operation = endpoint === null ? storedName(usage.operationName ?? '') : endpointName(endpoint);
+      const operation =
+        endpoint === null ? storedName(usage.operationName ?? '') : storedName(`rest:${endpoint}`);
       const key = [operation, client, coordinateSet].join('\n');
       const known = rows.get(key);
       if (!known && rows.size >= MOST_PER_ROLE && !this.#removeRow(rows, requests)) {
@@ -143,11 +144,6 @@ export class UsageCounts {
       else this.#uncounted.delete(role);
     }
   }
-}
-
-/** Returns the name under which the requests of a REST endpoint are counted. No operation of a document has such a name. */
-export function endpointName(endpoint: string): string {
-  return storedName(`rest:${endpoint}`);
 }
 
 /** Returns a name as it is stored: short, and without control characters, which Postgres refuses or a terminal interprets. */

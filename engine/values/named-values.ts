@@ -8,7 +8,7 @@ import type { ReferenceReader } from '../resolve/environment-variables.ts';
 import { unseal, type ValueKey } from './seal.ts';
 import { isBelow, secretFile } from './secret-file.ts';
 
-/** A named value as the database has it. */
+/** A named value as it is stored. `sealed` is encrypted under the key with the ID. */
 export type SealedValue = {
   readonly name: string;
   readonly version: number;

@@ -60,14 +60,10 @@ function memberOf(object: Json, name: string): unknown {
 
 /** Returns the kind of a value that is not of the named type; null when it is. */
 function mismatch({ fields }: OutputPlan, name: string, found: unknown): string | null {
-  const kind = Array.isArray(found) ? 'array' : isRecord(found) ? 'object' : scalarName(found);
+  const kind = Array.isArray(found) ? 'array' : isRecord(found) ? 'object' : `scalar ${nameOfJson(found)}`;
   if (fields) return kind === 'object' ? null : kind;
   const takes = own(SCALAR_CHECKS, name);
   return !takes || takes(found) ? null : kind;
-}
-
-function scalarName(found: unknown): string {
-  return `scalar ${nameOfJson(found)}`;
 }
 
 /** The checks of GraphQL's own scalars; other scalars are not checked. */

@@ -4,16 +4,17 @@
  *  Not here: the fields selected from the value (action-output.ts), rows joined to it (execute/), HTTP (call.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { isQuotable, MOST_JSON, quotedJson, quotedText } from '../errors/quoted.ts';
+import { isNumber, numberText, wholeText } from '../json/number.ts';
 import { parseJson } from '../json/parse-json.ts';
+import { isRecord } from '../json/value.ts';
 import type { ActionCall } from '../plan/action-types.ts';
 import { literalValue, type Variables } from '../plan/literal.ts';
 import { namedIn, requiredFields } from '../resolve/custom-type.ts';
 import type { ResolvedAction } from '../resolve/model/action.ts';
-import type { ActionTypes } from '../resolve/model/custom-type.ts';
+import type { ActionTypes, CustomField, TypeUse } from '../resolve/model/custom-type.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformResponse } from '../transform/response.ts';
-import { coercedFields } from './action-input.ts';
 import { checkOutput } from './action-output.ts';
 import type { ActionCallQueue } from './async-action-types.ts';
 import { callWebhook, type Message, type WebhookAnswer } from './call.ts';
@@ -229,4 +230,32 @@ function internalOf(error: unknown, { action, message, answer }: Exchange): unkn
 function bodyForAdministrators(text: string): unknown {
   if (text.length > MOST_JSON) return quotedText(text, MOST_JSON);
   return parsedJson(text) ?? text;
+}
+
+/** Returns the arguments, or the fields of an input object, in the form of their types, whatever form the client wrote. A single value for a
+ *  list is a list of one, and a number for an `ID` is a text. Everything else stays as it was written, and plan/input.ts has checked it.
+ *  GraphQL specification, "List", "ID", "Input Coercion". */
+function coercedFields(
+  values: Readonly<Record<string, unknown>>,
+  fields: readonly CustomField[],
+  types: ActionTypes,
+): Readonly<Record<string, unknown>> {
+  const byName = new Map(fields.map(({ name, type }) => [name, type]));
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      const type = byName.get(name);
+      return [name, type ? coerced(value, type, types) : value];
+    }),
+  );
+}
+
+function coerced(value: unknown, type: TypeUse, types: ActionTypes): unknown {
+  if (value === null) return null;
+  if (type.kind === 'list') {
+    const items = Array.isArray(value) ? value : [value];
+    return items.map((item) => coerced(item, type.item, types));
+  }
+  if (type.name === 'ID') return isNumber(value) ? (wholeText(value) ?? numberText(value)) : value;
+  const declared = types.declared.get(type.name);
+  return declared?.kind === 'input' && isRecord(value) ? coercedFields(value, declared.fields, types) : value;
 }

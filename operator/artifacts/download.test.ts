@@ -21,8 +21,8 @@ import {
   tarOf,
 } from '../../testing/registry.ts';
 import { resource } from '../testing/resources.ts';
-import type { AddressPolicy } from './addresses.ts';
 import { type ArtifactRequest, artifactRequestOf } from './artifact-request.ts';
+import type { AddressPolicy } from './download.ts';
 import { type DownloadOptions, download } from './download.ts';
 import { LIMITS } from './limits.ts';
 

@@ -1,7 +1,7 @@
 /** Reads the files of layers: archives, or single files. Nothing is written to a disk; a path is only a key.
  *  In: the verified bytes of the layers, the lowest first. Out: the content of each file by its path. Raises ArtifactProblem for paths that
  *  leave the folder, for links and devices, and beyond LIMITS.
- *  Not here: which files are migrations (migration-files.ts). */
+ *  Not here: which files are migrations (download.ts). */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { extract } from 'tar-stream';

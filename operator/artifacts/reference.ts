@@ -11,11 +11,6 @@ export type ArtifactReference = {
   readonly version: string;
 };
 
-/** Returns the host of a repository. */
-export function hostOf(repository: string): string {
-  return repository.split('/', 1)[0] ?? '';
-}
-
 export function referenceOf({
   repository,
   tag,
@@ -25,7 +20,7 @@ export function referenceOf({
   readonly tag?: string | undefined;
   readonly digest?: string | undefined;
 }): ArtifactReference {
-  const host = hostOf(repository);
+  const host = repository.split('/', 1)[0] ?? '';
   return { host, name: repository.slice(host.length + 1), version: digest ?? tag ?? '' };
 }
 

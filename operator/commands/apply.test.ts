@@ -6,16 +6,13 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { runCommand } from '../../testing/output.ts';
+import { testWorld } from '../../testing/world.ts';
 import { run as apply } from './apply.ts';
 
 const TABLES = 25;
 const named = (i: number) => `note_${i}`;
 
-let database: TestDatabase;
-let engine: TestEngine;
 let folder: string;
 
 const at = (name: string) => join(folder, name);
@@ -28,11 +25,14 @@ ${more}---
 `;
 const READER = '  permissions: [{role: reader, select: {columns: [id], filter: {}}}]\n';
 
-beforeAll(async () => {
-  database = await createDatabase();
+afterAll(() => rm(folder, { recursive: true }));
+
+const { engine } = testWorld(async (database) => {
   const tables = Array.from({ length: TABLES }, (_, i) => `create table ${named(i)} (id int primary key);`);
   await database.sql(tables.join('\n'));
-  engine = await startTestEngine({ databaseUrl: database.url });
+});
+
+beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pergola-apply-'));
   await writeFile(at('one.yaml'), table(named(0), READER));
   await writeFile(at('one-without-reader.yaml'), table(named(0)));
@@ -41,11 +41,6 @@ beforeAll(async () => {
     at('rest.yaml'),
     Array.from({ length: TABLES - 2 }, (_, i) => table(named(i + 2))).join(''),
   );
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-  await rm(folder, { recursive: true });
 });
 beforeEach(async () => {
   expect(await say('one.yaml', 'two.yaml')).toMatchObject({ code: 0, err: '' });

@@ -2,7 +2,7 @@
  *  deletes, or leaves although no resource of the inputs has it any more: without `--prune` nothing goes because a file is missing.
  *  Exits with 1 when a file cannot be read, the engine does not answer, or a resource is not Ready. */
 
-import { reportFailure } from '../folder/flag-problem.ts';
+import { runCommand } from '../folder/flag-problem.ts';
 import { type FolderCommand, parseFlags } from '../folder/flags.ts';
 import { reportAsMarkdown } from '../folder/markdown.ts';
 import { type Output, printData } from '../folder/output.ts';
@@ -18,22 +18,16 @@ with --prune, too; --confirm-prune with the hash that is printed deletes them, a
 Exit codes: 0 every resource is Ready, 1 a file, a resource or the engine has a problem, 2 wrong flags.
 `;
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const command = parseFlags(
-      {
-        command: 'apply',
-        summary: 'apply the resources to the engine once',
-        outputs: ['text', 'json', 'yaml', 'markdown'],
-        without: ['fail-on'],
-        notes: NOTES,
-      },
-      argv,
-    );
-    return command ? await apply(command) : 0;
-  } catch (error) {
-    return reportFailure('apply', error);
-  }
+const FORM = {
+  command: 'apply',
+  summary: 'apply the resources to the engine once',
+  outputs: ['text', 'json', 'yaml', 'markdown'],
+  without: ['fail-on'],
+  notes: NOTES,
+} as const;
+
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('apply', () => parseFlags(FORM, argv), apply);
 }
 
 async function apply({ source, engine, output, options }: FolderCommand<Output>): Promise<number> {

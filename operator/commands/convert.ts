@@ -9,7 +9,7 @@ import { YAML_SCHEMA } from '@pergola/engine/metadata';
 import { loadAll, YAMLException } from 'js-yaml';
 import { convertDocument } from '../conversion/convert.ts';
 import { FlagProblem, reportFailure } from '../folder/flag-problem.ts';
-import { type FlagTable, flagLine, parseFlagTable, textOf } from '../folder/flag-table.ts';
+import { type FlagTable, flagLines, parseFlagTable, textOf } from '../folder/flag-table.ts';
 import { isFolderAt, textOfFile } from '../folder/paths.ts';
 import { filesIn, MANIFEST_EXTENSIONS } from '../folder/read-folder.ts';
 import { SCHEMAS_FLAG, type SchemaBase, schemaBaseOf, schemasOfFile } from '../folder/schemas.ts';
@@ -30,9 +30,7 @@ const FLAGS = {
 
 const HELP = `pergola convert -f PATH: rewrite custom resources of the old form to the new form. Comments are kept.
 
-${Object.entries(FLAGS)
-  .map(([name, flag]) => flagLine(name, flag, { width: 21 }))
-  .join('\n')}
+${flagLines(FLAGS, { width: 21 })}
 
   pergola convert -f ./resources
   kubectl get pergola -A -o yaml | pergola convert -f - > resources.yaml

@@ -4,18 +4,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { runCommand } from '../../testing/output.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { run as apply } from './apply.ts';
 import { run as plan } from './plan.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let folder: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table person (id int primary key, login text);
     create table note (id int primary key, owner text, author_id int references person, editor_id int references person);
@@ -29,7 +28,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await engine?.close();
-  await database?.drop();
   await rm(folder, { recursive: true });
 });
 

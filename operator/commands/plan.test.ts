@@ -8,31 +8,25 @@ import { text as textOf } from 'node:stream/consumers';
 import { stripVTControlCharacters } from 'node:util';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { runCommand } from '../../testing/output.ts';
+import { testDatabase, testWorld } from '../../testing/world.ts';
 import { run as apply } from './apply.ts';
 import { run as plan } from './plan.ts';
 import { run as watch } from './watch.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
 let folder: string;
 
+afterAll(() => rm(folder, { recursive: true }));
+
+const { database, engine } = testWorld('create table note (id int primary key, owner text, text text)');
+
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql('create table note (id int primary key, owner text, text text)');
-  engine = await startTestEngine({ databaseUrl: database.url });
   folder = await mkdtemp(join(tmpdir(), 'pergola-plan-'));
   await mkdir(join(folder, 'all'));
   await write('all/note.yaml', TABLE);
   await write('all/reader.yaml', reader(OWN));
   expect((await say(apply, '-f', at('all'))).code).toBe(0);
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-  await rm(folder, { recursive: true });
 });
 
 const at = (name: string) => join(folder, name);
@@ -295,7 +289,7 @@ metadata: {name: notes}
 spec: {name: notes, url: notes, methods: [GET], query: {collection: common, name: notes}}
 `;
   const argv = () => ['-f', at('all'), '-f', at('common.yaml'), '-f', at('endpoint.yaml')];
-  let own: TestDatabase;
+  const own = testDatabase();
   let enforcing: TestEngine;
   const sayTo = (command: typeof plan, ...given: readonly string[]) =>
     runCommand(command, ['--engine', enforcing.url, '--admin-secret', enforcing.adminSecret, ...given]);
@@ -307,14 +301,10 @@ spec: {name: notes, url: notes, methods: [GET], query: {collection: common, name
     ).status;
 
   beforeAll(async () => {
-    own = await createDatabase();
     await own.sql('create table note (id int primary key, owner text, text text)');
     enforcing = await startTestEngine({ databaseUrl: own.url, enableAllowlist: true });
   });
-  afterAll(async () => {
-    await enforcing?.close();
-    await own?.drop();
-  });
+  afterAll(() => enforcing?.close());
 
   test('an endpoint and allowed queries are gained: refused as granted, in every format', async () => {
     await write('common.yaml', COLLECTION(NOTES));

@@ -1,7 +1,7 @@
 /** `pergola plan`: prints what resources would change in an engine, and for whom access changes. Writes nothing.
  *  Exit codes: 0 no changes, 2 changes, 1 anything else: wrong flags, a problem with files, resources or the engine, or a change that
  *  --fail-on refuses. */
-import { reportFailure } from '../folder/flag-problem.ts';
+import { runCommand } from '../folder/flag-problem.ts';
 import { type FolderCommand, parseFlags } from '../folder/flags.ts';
 import { planAsMarkdown } from '../folder/markdown.ts';
 import { type Output, printData } from '../folder/output.ts';
@@ -28,22 +28,16 @@ Exit codes: 0 no changes, 2 changes, 1 anything wrong: flags, files, resources, 
   pergola plan -f ./resources --fail-on breaking-in-use            against the engine that clients use: none of their operations breaks
 `;
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const command = parseFlags(
-      {
-        command: 'plan',
-        summary: 'print what the resources would change in the engine',
-        outputs: ['text', 'json', 'yaml', 'markdown'],
-        without: ['prune'],
-        notes: NOTES,
-      },
-      argv,
-    );
-    return command ? await show(command) : 0;
-  } catch (error) {
-    return reportFailure('plan', error, 1);
-  }
+const FORM = {
+  command: 'plan',
+  summary: 'print what the resources would change in the engine',
+  outputs: ['text', 'json', 'yaml', 'markdown'],
+  without: ['prune'],
+  notes: NOTES,
+} as const;
+
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('plan', () => parseFlags(FORM, argv), show, { usageCode: 1 });
 }
 
 async function show({ source, engine, output, failOn, options }: FolderCommand<Output>): Promise<number> {

@@ -4,18 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { runCommand } from '../../testing/output.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { run as apply } from './apply.ts';
 import { run as status } from './status.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let folder: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table note (id int primary key, text text)');
   engine = await startTestEngine({ databaseUrl: database.url });
   folder = await mkdtemp(join(tmpdir(), 'pergola-status-'));
@@ -32,7 +31,6 @@ spec:
 });
 afterAll(async () => {
   await engine?.close();
-  await database?.drop();
   await rm(folder, { recursive: true });
 });
 

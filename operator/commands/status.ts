@@ -1,7 +1,7 @@
 /** `pergola status`: says what is wrong in an engine now, with the resource to change and what to do. Writes nothing.
  *  Exit codes: 0 nothing is wrong, 1 something is, or the engine does not answer, 2 wrong flags.
  *  Not here: what is wrong (../status/findings.ts). */
-import { reportFailure } from '../folder/flag-problem.ts';
+import { runCommand } from '../folder/flag-problem.ts';
 import { type EngineCommand, parseEngineFlags } from '../folder/flags.ts';
 import { printData } from '../folder/output.ts';
 import { printFindings } from '../folder/print-findings.ts';
@@ -18,21 +18,15 @@ Exit codes: 0 nothing is wrong, 1 something is wrong or the engine does not answ
   pergola status --engine http://localhost:8080
 `;
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const command = parseEngineFlags(
-      {
-        command: 'status',
-        summary: 'say what is wrong in the engine now, and what to do about it',
-        outputs: ['text', 'json', 'yaml'],
-        notes: NOTES,
-      },
-      argv,
-    );
-    return command ? await show(command) : 0;
-  } catch (error) {
-    return reportFailure('status', error);
-  }
+const FORM = {
+  command: 'status',
+  summary: 'say what is wrong in the engine now, and what to do about it',
+  outputs: ['text', 'json', 'yaml'],
+  notes: NOTES,
+} as const;
+
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('status', () => parseEngineFlags(FORM, argv), show);
 }
 
 async function show({ address, engine, output }: EngineCommand<StatusOutput>): Promise<number> {

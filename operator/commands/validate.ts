@@ -1,12 +1,12 @@
 /** `pergola validate`: checks custom resources without an engine and without a cluster. Prints every problem as
  *  `file:line: resource: message`.
  *  Exit codes: 0 valid, 1 there are problems or no resources, 2 wrong flags. Not here: the checks (../folder/validate.ts). */
-import { reportFailure } from '../folder/flag-problem.ts';
-import { type FlagTable, flagLine, parseFlagTable, textOf, textsOf } from '../folder/flag-table.ts';
+import { runCommand } from '../folder/flag-problem.ts';
+import { type FlagTable, flagLines, parseFlagTable, textOf, textsOf } from '../folder/flag-table.ts';
 import { outputOf, printData } from '../folder/output.ts';
 import { printProblems, problemsAsJson } from '../folder/print.ts';
 import { inputsOf, readInputs } from '../folder/read-inputs.ts';
-import { type FolderValidation, validate } from '../folder/validate.ts';
+import { validate } from '../folder/validate.ts';
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const;
 
@@ -26,9 +26,7 @@ const HELP = `pergola validate -f PATH: check custom resources without an engine
 Finds unknown and misspelt fields, wrong values, broken rules, definitions that cannot be read, and two resources for one object,
 with file, line and path. Needs neither network nor credentials, so it suits CI.
 
-${Object.entries(FLAGS)
-  .map(([name, flag]) => flagLine(name, flag, { width: 21 }))
-  .join('\n')}
+${flagLines(FLAGS, { width: 21 })}
 
   pergola validate -f ./resources
   kustomize build . | pergola validate -f -
@@ -36,26 +34,23 @@ ${Object.entries(FLAGS)
 Exit codes: 0 valid, 1 there are problems or no resources, 2 wrong flags.
 `;
 
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
-    const { values } = parseFlagTable(FLAGS, argv);
-    if (values['help'] === true) {
-      process.stdout.write(HELP);
-      return 0;
-    }
-    const inputs = inputsOf(textsOf(values, 'filename'));
-    const format = outputOf(textOf(values, 'output'), OUTPUTS);
-    return report(validate(await readInputs(inputs)), inputs, format);
-  } catch (error) {
-    return reportFailure('validate', error);
-  }
+export function run(argv: readonly string[]): Promise<number> {
+  return runCommand('validate', () => flagsIn(argv), check, { help: HELP });
 }
 
-function report(
-  { resources, problems, unchecked }: FolderValidation,
-  inputs: readonly string[],
-  output: (typeof OUTPUTS)[number],
-): number {
+type ValidateFlags = { readonly inputs: readonly string[]; readonly output: (typeof OUTPUTS)[number] };
+
+function flagsIn(argv: readonly string[]): ValidateFlags | undefined {
+  const { values } = parseFlagTable(FLAGS, argv);
+  if (values['help'] === true) return undefined;
+  return {
+    inputs: inputsOf(textsOf(values, 'filename')),
+    output: outputOf(textOf(values, 'output'), OUTPUTS),
+  };
+}
+
+async function check({ inputs, output }: ValidateFlags): Promise<number> {
+  const { resources, problems, unchecked } = validate(await readInputs(inputs));
   const isEmpty = resources === 0 && problems.length === 0;
   const isValid = problems.length === 0 && !isEmpty;
   if (output !== 'text') {

@@ -1,7 +1,9 @@
 /** The spec of a resource → the metadata objects that it declares, or why there are none. Translations of specs without references to Secrets and
  *  ConfigMaps are kept.
  *  In: a resource, its kind, the options of the engine. Out: objects in normal form with their hashes, or an outcome. Pure but for what is kept.
- *  Not here: the rules of a kind (kinds/), values from elsewhere (value-sources.ts), which resource gets an object (desired.ts). */
+ *  The values of Secrets are collected, and sent to the engine before the objects.
+ *  Not here: the rules of a kind (kinds/), sending values (pass/values.ts), reading Secrets and ConfigMaps (kubernetes/references.ts), which
+ *  resource gets an object (desired.ts). */
 import { checkConnections } from '@pergola/engine/connections';
 import {
   canonicalPrefix,
@@ -15,14 +17,15 @@ import {
 } from '@pergola/engine/metadata';
 import { IdentityCache } from '../identity-cache.ts';
 import { fieldIn } from '../kinds/field.ts';
-import { type KindRow, SpecProblem, type TranslateContext } from '../kinds/kind.ts';
+import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from '../kinds/kind.ts';
+import { missingKeyText } from '../kinds/missing-key.ts';
 import { exceededLimit, problemsOf } from '../kinds/validate.ts';
 import { type CustomResource, contentOf, kindOf } from '../kinds.ts';
 import { hashOf, hashOfLive, isKept, normalised, printKey, printOf } from '../objects/normal-form.ts';
+import { valueName } from '../objects/value-name.ts';
 import type { ReconcileOptions } from '../ports/options.ts';
 import type { CrSnapshot } from '../ports/resources.ts';
 import type { ResourceOutcome } from '../ports/verdict.ts';
-import { contextOf } from './value-sources.ts';
 
 /** The most characters of one object. A larger one is a mistake in the resource, and every read of the engine would contain it. */
 const MOST_FRAGMENT_CHARACTERS = 262_144;
@@ -210,4 +213,50 @@ function problemOf(error: unknown): ResourceOutcome {
     return { reason: 'InvalidSpec', message: `${error.messageIn('newer')} at ${printPath(error.path)}` };
   }
   return { reason: 'InvalidSpec', message: `the spec cannot be read: ${error}` };
+}
+
+/** The most characters of a value that an engine stores. */
+const MOST_VALUE_CHARACTERS = 65_536;
+
+/** `values` receives the values of Secrets, which the metadata refers to by name. */
+function contextOf(
+  cr: CustomResource,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+  values: Map<string, string>,
+): TranslateContext {
+  return {
+    valueFrom: (source: ValueSource, path: string) => {
+      if (source.env !== undefined) return { from_env: source.env };
+      if (source.file !== undefined) return { from_file: source.file };
+      if (source.configMapKeyRef) return configMapValue(cr, source.configMapKeyRef, path, snapshot);
+      const { name = '', key = '' } = source.secretKeyRef ?? {};
+      const { namespace } = cr.metadata;
+      const value = snapshot.references.secret(namespace, name, key);
+      const what = `key ${key} of Secret ${namespace}/${name}`;
+      if (value === undefined) {
+        const missing = missingKeyText({ kind: 'Secret', namespace, name, key }, snapshot.references);
+        throw new SpecProblem('SecretNotFound', `${path}.secretKeyRef: ${missing}`);
+      }
+      if (value === '' || value.length > MOST_VALUE_CHARACTERS) {
+        const problem = value === '' ? 'is empty' : `has more than ${MOST_VALUE_CHARACTERS} characters`;
+        throw new SpecProblem('InvalidSpec', `${path}.secretKeyRef: ${what} ${problem}`);
+      }
+      const stored = valueName({ namespace, name, key, manager: options.manager });
+      values.set(stored, value);
+      return { from_value: stored };
+    },
+  };
+}
+
+function configMapValue(
+  { metadata: { namespace } }: CustomResource,
+  { name, key }: { readonly name: string; readonly key: string },
+  path: string,
+  { references }: CrSnapshot,
+): string {
+  const value = references.configMap(namespace, name, key);
+  if (value !== undefined) return value;
+  const missing = missingKeyText({ kind: 'ConfigMap', namespace, name, key }, references);
+  throw new SpecProblem('DependencyNotReady', `${path}.configMapKeyRef: ${missing}`);
 }

@@ -1,9 +1,8 @@
 /** Resources and an engine with another prefix of session variables: whichever of the two prefixes a resource uses, the engine gets its
  *  objects once, the next pass writes nothing, and the restriction is enforced. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { afterAll, describe, expect, test } from 'vitest';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { testWorld } from '../../testing/world.ts';
 import { engineClient } from '../engine/client.ts';
 import type { CustomResource } from '../kinds.ts';
 import { systemClock } from '../pass/clock.ts';
@@ -13,23 +12,21 @@ import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/res
 const PREFIX = 'x-hasura-';
 const SDL = 'type Query { messages(user: String): [String] }';
 
-let database: TestDatabase;
 let remote: RemoteService;
-let engine: TestEngine;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql(
-    `create table note (id int primary key, owner text); insert into note values (1, 'ann'), (2, 'bob')`,
-  );
-  remote = await startRemote(SDL, { 'Query.messages': (_: unknown, args: object) => [JSON.stringify(args)] });
-  engine = await startTestEngine({ databaseUrl: database.url, headerPrefix: PREFIX });
-}, 180_000);
-afterAll(async () => {
-  await engine?.close();
-  await remote?.close();
-  await database?.drop();
-});
+afterAll(() => remote?.close());
+
+const { engine } = testWorld(
+  async (database) => {
+    await database.sql(
+      `create table note (id int primary key, owner text); insert into note values (1, 'ann'), (2, 'bob')`,
+    );
+    remote = await startRemote(SDL, {
+      'Query.messages': (_: unknown, args: object) => [JSON.stringify(args)],
+    });
+  },
+  () => ({ headerPrefix: PREFIX }),
+);
 
 function resourcesWith(variable: string): readonly CustomResource[] {
   const mine = { owner: { _eq: variable } };

@@ -1,8 +1,7 @@
 /** Tests an InheritedRole whose parents disagree, with a real engine: the role has what they agree on, the resource says what it does not
  *  inherit, and other resources are written beside it. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { expect, test } from 'vitest';
+import { testWorld } from '../../testing/world.ts';
 import { engineClient } from '../engine/client.ts';
 import type { CustomResource } from '../kinds.ts';
 import { systemClock } from '../pass/clock.ts';
@@ -10,18 +9,9 @@ import { reconcile } from '../pass/reconcile.ts';
 import type { StatusChange } from '../ports/statuses.ts';
 import { OPTIONS, resource } from '../testing/resources.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql("create table note (id int primary key, body text); insert into note values (1, 'a')");
-  engine = await startTestEngine({ databaseUrl: database.url });
-}, 180_000);
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+const { engine } = testWorld(
+  () => "create table note (id int primary key, body text); insert into note values (1, 'a')",
+);
 
 const select = { columns: ['id'], filter: {} };
 const note = (check: object) =>

@@ -1,7 +1,7 @@
 /** Tests the pass against the real engine and a real Postgres. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { engineClient } from '../engine/client.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import { reconcile } from '../pass/reconcile.ts';
@@ -9,12 +9,11 @@ import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/res
 
 const ENV = { FAR: 'postgres://127.0.0.1:9/far', JUNK: 'no certificate' };
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 const statuses = new Map<string, CrStatus>();
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table author (id int primary key, name text, born int);
     create table book (id int primary key, author_id int references author, title text);
@@ -25,10 +24,7 @@ beforeAll(async () => {
     env: ENV,
   });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 afterEach(async () => {
   statuses.clear();
   await pass([]);

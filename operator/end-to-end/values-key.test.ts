@@ -1,8 +1,8 @@
 /** Tests the operator with an engine that has no key for named values: what refers to a Secret says so, the rest is applied, and the resource
  *  becomes Ready once the engine has a key. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { engineClient } from '../engine/client.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import { reconcile } from '../pass/reconcile.ts';
@@ -15,18 +15,14 @@ const secret = trigger('hidden', { secretKeyRef: { name: 'hook', key: 'url' } })
 const plain = trigger('plain', { value: 'http://127.0.0.1:9/' });
 const book = table('book');
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine | undefined;
 const statuses = new Map<string, CrStatus>();
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql('create table book (id int primary key)');
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 
 async function start(valuesKey: string | undefined): Promise<void> {
   await engine?.close();

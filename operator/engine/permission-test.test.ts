@@ -1,24 +1,16 @@
 /** Requests of PermissionTests to a real engine. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { replaceMetadata } from '../../testing/engine.ts';
+import { testWorld } from '../../testing/world.ts';
 import { sendTest } from './permission-test.ts';
 
-let database: TestDatabase;
-let engine: TestEngine;
+const { engine } = testWorld('create table note (id int primary key)');
 
 beforeAll(async () => {
-  database = await createDatabase();
-  await database.sql('create table note (id int primary key)');
-  engine = await startTestEngine({ databaseUrl: database.url });
   const select_permissions = [{ role: 'reader', permission: { columns: ['id'], filter: {} } }];
   await replaceMetadata(engine, {
     tables: [{ table: { schema: 'public', name: 'note' }, select_permissions }],
   });
-});
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
 });
 
 test('the engine counts them as a client of their own', async () => {

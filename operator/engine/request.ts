@@ -1,11 +1,11 @@
 /** One request to an engine over HTTP, and its answer. Requests are typed by OPERATIONS.
+ *  A body is printed in parts of about 64 KiB, so that the text of a request with tens of thousands of objects is never in memory as a whole.
  *  In: an address, a request, how its answer is read. Out: the answer. Throws EngineProblem (problem.ts).
  *  Not here: which requests there are (client.ts), what answers look like (answers.ts). */
-import { type ArgsOf, type OperationName, parseJson } from '@pergola/engine/metadata';
+import { type ArgsOf, isRecord, type OperationName, parseJson } from '@pergola/engine/metadata';
 import { EngineProblem } from '../ports/engine-problem.ts';
 import { bodyOf, type EngineAddress, type EngineFetch } from './address.ts';
 import { UnexpectedAnswer } from './answers.ts';
-import { jsonParts } from './json-parts.ts';
 import { type Answer, problemOf, unanswered, unexpectedAnswer } from './problem.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -138,4 +138,41 @@ function answerOf<T>(response: Answer, address: EngineAddress, read: (answer: un
     if (!(error instanceof UnexpectedAnswer)) throw error;
     throw unexpectedAnswer(error.message, response, address);
   }
+}
+
+const PART_CHARACTERS = 65_536;
+/** Lists and objects at deeper levels are printed at once. The objects of a write are five levels below its body. */
+const MOST_LEVELS = 5;
+
+/** Yields what JSON.stringify returns, in at least one part. Only the last one may be shorter than 64 Ki characters. */
+export function* jsonParts(value: unknown): Generator<string> {
+  let part = '';
+  for (const piece of piecesOf(value, MOST_LEVELS)) {
+    part += piece;
+    if (part.length < PART_CHARACTERS) continue;
+    yield part;
+    part = '';
+  }
+  if (part !== '') yield part;
+}
+
+function* piecesOf(value: unknown, levels: number): Generator<string> {
+  if (levels > 0 && Array.isArray(value)) {
+    let separator = '[';
+    for (const item of value) {
+      yield separator;
+      yield* piecesOf(item ?? null, levels - 1);
+      separator = ',';
+    }
+    yield separator === '[' ? '[]' : ']';
+  } else if (levels > 0 && isRecord(value)) {
+    let separator = '{';
+    for (const [key, item] of Object.entries(value)) {
+      if (item === undefined) continue;
+      yield `${separator}${JSON.stringify(key)}:`;
+      yield* piecesOf(item, levels - 1);
+      separator = ',';
+    }
+    yield separator === '{' ? '{}' : '}';
+  } else yield JSON.stringify(value);
 }

@@ -137,6 +137,13 @@ export function flagLine(
   return `  ${`${short === undefined ? indent : `-${short}, `}${long}`.padEnd(width)} ${listed}`;
 }
 
+/** Returns the lines of all flags in the help. */
+export function flagLines(flags: FlagTable, form?: Parameters<typeof flagLine>[2]): string {
+  return Object.entries(flags)
+    .map(([name, flag]) => flagLine(name, flag, form))
+    .join('\n');
+}
+
 /** Returns the engine that `--engine`, `--admin-secret` and `--header-prefix` or their variables name. */
 export function engineAddressOf(values: FlagValues, client?: string): EngineAddress {
   return {

@@ -10,7 +10,7 @@ import {
   type Flag,
   type FlagTable,
   type FlagValues,
-  flagLine,
+  flagLines,
   parseFlagTable,
   textOf,
   textsOf,
@@ -139,16 +139,12 @@ function commandOf<T extends Output>({ outputs }: CommandForm<T>, values: FlagVa
 
 const PROGRESS_DEADLINE_SECONDS = 300;
 
+type GivenOption = 'manager' | 'headerPrefix' | 'keepsAbandoned' | 'confirmPrune' | 'confirmChange';
+
 /** Returns the options of a pass over a folder, from its Engine document and the flags. */
 export function folderOptions(
   source: FolderSource,
-  given: {
-    manager?: string | undefined;
-    headerPrefix?: string | undefined;
-    keepsAbandoned?: boolean | undefined;
-    confirmPrune?: string | undefined;
-    confirmChange?: string | undefined;
-  } = {},
+  given: { readonly [Name in GivenOption]?: ReconcileOptions[Name] | undefined } = {},
 ): ReconcileOptions {
   return {
     manager: given.manager ?? 'folder',
@@ -162,7 +158,6 @@ export function folderOptions(
 }
 
 function help<T extends Output>({ command, summary, notes }: CommandForm<T>, flags: FlagTable): string {
-  const lines = Object.entries(flags).map(([name, flag]) => flagLine(name, flag));
   const needs = 'filename' in flags ? ' -f PATH' : '';
-  return `pergola ${command}${needs}: ${summary}\n\n${lines.join('\n')}\n\n${notes}`;
+  return `pergola ${command}${needs}: ${summary}\n\n${flagLines(flags)}\n\n${notes}`;
 }

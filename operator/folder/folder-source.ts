@@ -2,7 +2,13 @@
  *  generations, which increase when a spec changes. The uid of a resource is its kind and name, so it survives restarts.
  *  Not here: reading files (read-inputs.ts). */
 
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { own } from '@pergola/engine/metadata';
+import { artifactRequestOf } from '../artifacts/artifact-request.ts';
+import { ArtifactStore } from '../artifacts/artifact-store.ts';
+import { download } from '../artifacts/download.ts';
 import { CONFIRM_CHANGE_ANNOTATION } from '../decide/pending-change.ts';
 import { consentOf } from '../grants/consent.ts';
 import { problemsOf } from '../kinds/validate.ts';
@@ -10,10 +16,10 @@ import { type CrStatus, type CustomResource, GROUP_VERSION, kindOf, purposeOf } 
 import { shortHash, stableJson } from '../objects/normal-form.ts';
 import { systemClock } from '../pass/clock.ts';
 import type { Consent } from '../ports/consent.ts';
+import type { ArtifactAnswer } from '../ports/migrations.ts';
 import { DEFAULT_POLICIES, type Policies } from '../ports/options.ts';
 import type { CrSnapshot, CrSource, ReferenceLookup } from '../ports/resources.ts';
 import type { StatusChange, StatusSink } from '../ports/statuses.ts';
-import { FolderArtifacts } from './artifacts.ts';
 import type { FileProblem, FolderContent, Manifest } from './read-folder.ts';
 import { readInputs } from './read-inputs.ts';
 
@@ -169,4 +175,34 @@ function engineOf([first]: readonly Manifest[]): FolderEngine {
       pruneGuard: { ...DEFAULT_POLICIES.pruneGuard, ...given.policies?.pruneGuard },
     },
   };
+}
+
+/** The age at which a tag is compared again, by commands that continue. */
+const MAX_AGE_MS = 540_000;
+/** The user chose the folder, so its registries may be anywhere, also on this machine. */
+const POLICY = { hosts: ['*'], allowsLoopback: true };
+
+/** The artifacts of the Migrations of a folder. A command waits for them. Without a Secret in the folder, the credentials are those of the
+ *  Docker client of the user (`docker login`), as far as its configuration contains them. */
+class FolderArtifacts {
+  readonly #store = new ArtifactStore({
+    nowMs: () => performance.now(),
+    download: (request, given) => download(request, { ...given, policy: POLICY }),
+  });
+
+  async artifactOf(cr: CustomResource, references: ReferenceLookup): Promise<ArtifactAnswer> {
+    const request = artifactRequestOf(cr, references, await dockerConfig());
+    if ('reason' in request) return request;
+    return this.#store.settled({ group: '', uid: cr.metadata.uid, request, maxAgeMs: MAX_AGE_MS, nudge: '' });
+  }
+}
+
+/** Returns the configuration of the Docker client; undefined when there is none. */
+async function dockerConfig(): Promise<string | undefined> {
+  const folder = process.env['DOCKER_CONFIG'] || join(homedir(), '.docker');
+  try {
+    return await readFile(join(folder, 'config.json'), 'utf8');
+  } catch {
+    return undefined;
+  }
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { runCommand } from '../../testing/output.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { run as apply } from '../commands/apply.ts';
 import { run as plan } from '../commands/plan.ts';
 import { engineClient } from '../engine/client.ts';
@@ -19,21 +19,17 @@ import { FolderSource } from './folder-source.ts';
 import { follow } from './follow.ts';
 import { watchOutput } from './watch-output.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 let folder: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create table author (id int primary key, name text, born int, worth numeric not null default 12345678901234567891);
     insert into author values (1, 'Lem', 1921)`);
   engine = await startTestEngine({ databaseUrl: database.url });
 });
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
+afterAll(() => engine?.close());
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pergola-folder-'));
   await write('table.yaml', TABLE);

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { describe, expect, test } from 'vitest';
+import { expanded, REACH, type ReachingField, reachingFields } from '../../docs/pages/reach.ts';
 import { type Example, examples } from '../../testing/examples.ts';
 import { desire } from '../decide/desired.ts';
 import { KINDS, type KindRow, kindOf } from '../kinds.ts';
@@ -12,7 +13,6 @@ import { ownReferencesOf, referencesOfResource } from '../kubernetes/engine-bind
 import { OPTIONS, resource, snapshotOf } from '../testing/resources.ts';
 import { type Granted, objectionTo } from './grants.ts';
 import { DIMENSIONS, type Dimension, type Needs, needsOf } from './needs.ts';
-import { expanded, REACH, type ReachingField, reachingFields } from './reach.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 

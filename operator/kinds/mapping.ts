@@ -135,9 +135,5 @@ export function within<P extends TProperties>(member: string, fields: P): P {
 /** Returns the path of a field in the object; null for a field that the object does not have. */
 export function pathInObject(name: string, field: TSchema): readonly string[] | null {
   const { [TO]: to } = field as Mapped;
-  return to === undefined ? [snakeCase(name)] : to;
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return to === undefined ? [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] : to;
 }

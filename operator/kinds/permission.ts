@@ -1,9 +1,10 @@
 /** TablePermission: the permissions of one role on one table. A Table has the same rules inline, keyed by role. Each operation is a
  *  separate object, so two resources conflict only on the same one.
- *  Not here: the validation of input (validate-input.ts). */
+ *  Not here: the call of a webhook that validates input (engine/webhook/input-validation.ts). */
 import {
   Count,
   QueryRootField,
+  Seconds,
   SubscriptionRootField,
   secret,
   type TSchema,
@@ -21,10 +22,10 @@ import {
 } from './annotate.ts';
 import { enumeration } from './enumeration.ts';
 import { kindRow, specOf } from './kind.ts';
-import { allOrListed, optional, required } from './mapping.ts';
+import { allOrListed, inForm, optional, required, within } from './mapping.ts';
 import type { ObjectPart } from './parts.ts';
 import { printTarget, sourceField, tableFields, tableNamed } from './table-name.ts';
-import { ValidateInput } from './validate-input.ts';
+import { Headers, urlMember } from './value-source.ts';
 
 const condition = (description: string) =>
   withDescription(
@@ -51,6 +52,28 @@ const rootFields = (operation: string, names: TSchema) =>
     `The root fields of the role in ${operation}. Absent: all. An empty list: the table is reached through relationships only.`,
     plainList(enumeration(names), 4),
   );
+
+/** The webhook of a permission, whose `type` and `definition` are one level in a resource. */
+const Webhook = closed(
+  within('definition', {
+    url: urlMember('url', 'The URL of the webhook.'),
+    headers: Type.Optional(Headers),
+    forwardClientHeaders: optional(
+      'True: the headers of the client are sent to the webhook as well. Absent: false.',
+      Type.Boolean(),
+    ),
+    timeoutSeconds: optional(
+      'The seconds to wait for the answer of the webhook. Absent: 10.',
+      Seconds,
+      'timeout',
+    ),
+  }),
+);
+
+const ValidateInput = withDescription(
+  'A webhook that is called with the input before rows are written. It refuses the request by an answer with status 400.',
+  inForm(Webhook, { write: (webhook) => ({ type: 'http', ...webhook }), read: (webhook) => webhook }),
+);
 
 export const SelectSpec = closed({
   columns: required(

@@ -73,14 +73,9 @@ export function describeSource(name: string | undefined): { readonly source?: st
   return name === undefined || name === DEFAULT_SOURCE ? {} : { source: name };
 }
 
-/** Returns the field `schema` for the name of a schema; empty for the default. */
-export function describeSchema(schema: string): { readonly schema?: string } {
-  return schema === DEFAULT_SCHEMA ? {} : { schema };
-}
-
 /** Returns the fields `schema` and `table` for the name of a table, the inverse of `tableNamed`. */
 export function describeTableName({ schema, name }: Qualified): GivenTable {
-  return { ...describeSchema(schema), table: name };
+  return { ...(schema === DEFAULT_SCHEMA ? {} : { schema }), table: name };
 }
 
 /** Returns a table or function as the column Target shows it: `default/public.author`. Throws for an invalid name: the target of an invalid

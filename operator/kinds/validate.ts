@@ -3,13 +3,12 @@
  *  The schemas derive from those of the metadata, which the engine validates on its own (engine/metadata/validate.ts). ajv stays here
  *  because specs need keywords of Kubernetes, unknown fields and all problems at once, and few are validated at start.
  *  Not here: the meaning, which only the engine checks. */
-import { isRecord, withNearestNumbers } from '@pergola/engine/metadata';
+import { isRecord, nearestNames, nearestText, withNearestNumbers } from '@pergola/engine/metadata';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { hasOldForm } from '../conversion/convert.ts';
 import { IdentityCache } from '../identity-cache.ts';
 import type { Rule } from './annotate.ts';
 import type { KindRow } from './kind.ts';
-import { meantInstead } from './unknown-field.ts';
 
 const MOST_PROBLEMS = 5;
 
@@ -204,4 +203,37 @@ export function exceededLimit(value: unknown): string | undefined {
     for (const inner of Object.values(next.value)) note(inner, next.level + 1);
   }
   return undefined;
+}
+
+type Fields = {
+  readonly properties?: Readonly<Record<string, Fields>>;
+  readonly items?: Fields;
+};
+
+/** The most other places that a message names. A name that more places have, such as `name`, says nothing. */
+const MOST_PLACES = 2;
+/** The most fields that are listed beside other places: a field of the object may have been meant as well. */
+const MOST_LISTED = 5;
+
+/** Returns the clause that says what may have been meant by a field that the kind does not have: a similar name, the same field at another
+ *  place, or else all fields that there are. `fields` are those that the object may have. */
+function meantInstead(spec: Fields, fields: readonly string[], name: string): string {
+  const near = nearestNames(name, fields);
+  if (near.length > 0) return nearestText(near);
+  const places = placesOf(name, spec, 'spec');
+  const all = `; there are ${fields.join(', ') || 'none'}`;
+  if (places.length === 0 || places.length > MOST_PLACES) return all;
+  const elsewhere = `; ${places.join(' and ')} ${places.length === 1 ? 'is' : 'are'}`;
+  return fields.length > 0 && fields.length <= MOST_LISTED ? `${all}${elsewhere}` : elsewhere;
+}
+
+/** Returns the paths of all fields with this name. */
+function placesOf(name: string, { properties = {}, items }: Fields, path: string): readonly string[] {
+  return [
+    ...Object.entries(properties).flatMap(([key, schema]) => [
+      ...(key === name ? [`${path}.${key}`] : []),
+      ...placesOf(name, schema, `${path}.${key}`),
+    ]),
+    ...(items ? placesOf(name, items, `${path}[]`) : []),
+  ];
 }

@@ -1,7 +1,7 @@
 /** Values that a resource may contain or refer to: text, an environment variable or a file of the engine, or a key of a Secret or ConfigMap
  *  in the namespace of the resource. URLs, headers, passwords and certificates have this form in every kind.
  *  In: a ValueSource. Out: the fields of the metadata (`url`, `url_from_env`, `url_from_value`, `url_from_file`), and back.
- *  Not here: what the metadata has in its place (decide/value-sources.ts). */
+ *  Not here: what the metadata has in its place (decide/translation.ts). */
 import { type Header, isRecord, secret, Type } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, Name, Variable, withDescription } from './annotate.ts';
 import {

@@ -34,25 +34,15 @@ export type EngineConnectionsOptions = {
 };
 
 export class EngineConnections {
-  readonly #references: References;
-  readonly #nowMs: EngineConnectionsOptions['nowMs'];
-  readonly #onRequest: EngineConnectionsOptions['onRequest'];
-  readonly #resolve: Resolver;
-  readonly #hosts: readonly string[] | undefined;
-  readonly #network: Network | undefined;
+  readonly #options: EngineConnectionsOptions;
   readonly #connections = new Map<string, Connection>();
 
-  constructor({ references, nowMs, onRequest, resolve, hosts, network }: EngineConnectionsOptions) {
-    this.#hosts = hosts;
-    this.#network = network;
-    this.#references = references;
-    this.#nowMs = nowMs;
-    this.#onRequest = onRequest;
-    this.#resolve = resolve;
+  constructor(options: EngineConnectionsOptions) {
+    this.#options = options;
   }
 
   /** True for a host that may be on the machine of the operator: one that its options name without a pattern. */
-  readonly #mayBeHere = (host: string): boolean => this.#hosts?.includes(host) ?? true;
+  readonly #mayBeHere = (host: string): boolean => this.#options.hosts?.includes(host) ?? true;
 
   portOf(key: string, engine: CustomResource, adminSecret: string | undefined): EnginePort {
     const url = urlOf(engine);
@@ -64,22 +54,22 @@ export class EngineConnections {
     const existing = this.#connections.get(key);
     if (existing?.fingerprint === fingerprint) return existing.port;
     this.close(key);
-    const network = this.#network;
+    const { network, nowMs } = this.#options;
     const ca = authority === undefined ? {} : { ca: authority };
     const agent = guardedAgentFor(url, this.#mayBeHere, { maxSockets: 4, network, ...ca });
-    const onRequest = () => this.#onRequest(key);
+    const onRequest = () => this.#options.onRequest(key);
     const client = engineClient({ url, adminSecret, headerPrefix, fetch: this.#fetchOver(agent, onRequest) });
     const replicaOptions = {
       ...{ url, adminSecret, headerPrefix, authority, onRequest, network },
       allowsLoopback: replicas === undefined || this.#mayBeHere(replicas.host),
       resolve: async (host: string) => {
         this.#check(host);
-        return this.#resolve(host);
+        return this.#options.resolve(host);
       },
     };
     const combined = replicas ? withReplicas(client, replicasAt(replicas, replicaOptions)) : client;
     const port: EnginePort = {
-      ...cachedEngine(combined, { nowMs: this.#nowMs, maxAgeMs: () => fullMs }),
+      ...cachedEngine(combined, { nowMs, maxAgeMs: () => fullMs }),
       ...(replicas ? { laggingReplicas: laggingReplicasOf(replicas, replicaOptions) } : {}),
     };
     this.#connections.set(key, { fingerprint, agent, port });
@@ -112,14 +102,14 @@ export class EngineConnections {
 
   /** Raises an error for a host that the options do not allow. */
   #check(host: string): void {
-    if (this.#hosts?.every((pattern) => !isMatch(pattern, host))) {
+    if (this.#options.hosts?.every((pattern) => !isMatch(pattern, host))) {
       throw new Error(`the operator does not request ${host}; its option --engine-hosts lists the hosts`);
     }
   }
 
   #authorityOf(engine: CustomResource): string | undefined {
     return authorityOf(engine)
-      .map((reference) => this.#references.valueOf(reference, reference.key))
+      .map((reference) => this.#options.references.valueOf(reference, reference.key))
       .find((value) => value !== undefined);
   }
 }

@@ -3,16 +3,12 @@
  *  and bounded.
  *  Pure. In: the stored state, the results of a pass. Out: records, and patches of them. Not here: running tests (pass/permission-tests.ts). */
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
-import { type CustomResource, crName, type Reason } from '../kinds.ts';
+import { type CustomResource, crName } from '../kinds.ts';
 import { recordsIn } from './stored-records.ts';
+import type { Unserved } from './unserved.ts';
 
-export type TestResultRecord = {
-  readonly reason: Reason;
-  readonly message: string;
-  readonly manager: string;
+export type TestResultRecord = Unserved & {
   readonly role: string;
-  /** The time when the result was stored, in ISO 8601. */
-  readonly since: string;
   /** The query and its variables as JSON, which a merge of JSON replaces as a whole. Empty when it is too long to be stored. */
   readonly request: string;
 };

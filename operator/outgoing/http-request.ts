@@ -124,7 +124,7 @@ export function fetchOver(agent: HttpAgent, onRequest: () => void): EngineFetch 
     const { username, password } = new URL(url);
     if (username !== '' || password !== '') throw new Error('the URL includes credentials');
     const response = await sendRequest(agent, url, { method, headers, body, signal });
-    if (!isJson(response)) {
+    if (!/\bjson\b/.test(response.headers['content-type'] ?? '')) {
       const { socket } = response;
       response.once('end', () => {
         socket.destroy();
@@ -137,10 +137,6 @@ export function fetchOver(agent: HttpAgent, onRequest: () => void): EngineFetch 
       body: response,
     };
   };
-}
-
-function isJson({ headers }: IncomingMessage): boolean {
-  return /\bjson\b/.test(headers['content-type'] ?? '');
 }
 
 function isTls(url: string): boolean {

@@ -1,9 +1,9 @@
 /** Compares a GraphQL response with the expectation of a PermissionTest. In: both. Out: one sentence per difference, none when the test passed.
- *  Pure. Not here: sending the request (../engine/permission-test.ts). */
-import { isOfAllowList, isRecord } from '@pergola/engine/metadata';
+ *  Numbers are equal when they have the same value, 12.5 and 12.50, as long as they have few enough digits for JavaScript; longer ones when they
+ *  have the same text. Pure. Not here: sending the request (../engine/permission-test.ts). */
+import { isOfAllowList, isRecord, isSameJson } from '@pergola/engine/metadata';
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
 import type { ResponseError, TestResponse } from '../ports/permission-test.ts';
-import { fits, isSameValue } from './same-value.ts';
 
 type Expected = PermissionTestSpec['expect'];
 type ExpectedError = NonNullable<Expected['error']>;
@@ -12,6 +12,8 @@ type Row = Readonly<Record<string, unknown>>;
 
 const MOST_DIFFERENCES = 10;
 const MOST_CHARACTERS = 300;
+/** Numbers with at most this many characters have at most fifteen digits, which JavaScript keeps. */
+const MOST_NUMBER_CHARACTERS = 15;
 
 export function differencesFrom(expected: Expected, response: TestResponse): readonly string[] {
   const found = expected.error
@@ -158,4 +160,35 @@ function printed(value: unknown): string {
 
 function shortened(text: string): string {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
+}
+
+function isSameValue(expected: unknown, received: unknown): boolean {
+  if (Array.isArray(expected) && Array.isArray(received)) {
+    return expected.length === received.length && expected.every((item, i) => isSameValue(item, received[i]));
+  }
+  if (isRecord(expected) && isRecord(received)) {
+    return Object.keys(expected).length === Object.keys(received).length && fits(expected, received);
+  }
+  return isSameJson(expected, received) || isSameNumber(expected, received);
+}
+
+/** True when the received row has all fields of the expected one with the same values. Objects in it may have more fields as well. */
+function fits(expected: unknown, received: unknown): boolean {
+  if (!isRecord(expected) || !isRecord(received)) return isSameValue(expected, received);
+  return Object.entries(expected).every(
+    ([key, value]) => Object.hasOwn(received, key) && fits(value, received[key]),
+  );
+}
+
+function isSameNumber(a: unknown, b: unknown): boolean {
+  const [one, other] = [numberText(a), numberText(b)];
+  if (one === undefined || other === undefined) return false;
+  return Math.max(one.length, other.length) <= MOST_NUMBER_CHARACTERS && Number(one) === Number(other);
+}
+
+/** Returns a number as JSON writes it, also one that keeps its text; undefined for other values. */
+function numberText(value: unknown): string | undefined {
+  if (typeof value === 'string' || value === null || value === undefined) return undefined;
+  const text = JSON.stringify(value);
+  return /^-?\d/.test(text) ? text : undefined;
 }

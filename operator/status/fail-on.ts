@@ -42,7 +42,7 @@ function refusedAccess(
   { change, decisions }: DecidedAccess,
   levels: readonly FailOn[],
 ): readonly RefusedChange[] {
-  const level = levels.find((one) => isRefused(change, one));
+  const level = levels.find((one) => REFUSED[one](change));
   if (!level) return [];
   const [resource, ...others] = new Set(decisions.map(ownerOf));
   const owner = others.length === 0 ? { resource } : {};
@@ -101,7 +101,3 @@ const REFUSED: Readonly<Record<FailOn, (change: AccessChange) => boolean>> = {
   // Requests are counted by the fields that they use, so whether anybody sends these is not known.
   'breaking-in-use': isBreaking,
 };
-
-function isRefused(change: AccessChange, level: FailOn): boolean {
-  return REFUSED[level](change);
-}

@@ -40,7 +40,10 @@ export function transitionsOf(
     // The restoration is also a write, which needs no Event of its own.
     const rest = transitionsOf(
       before,
-      { ...after, ...lastApplied(before) },
+      {
+        ...after,
+        ...(before?.lastAppliedTime === undefined ? {} : { lastAppliedTime: before.lastAppliedTime }),
+      },
       { ...options, corrected: undefined },
     );
     return [restored, ...rest];
@@ -60,10 +63,6 @@ function consistencyOf(before: CrStatus | undefined, after: CrStatus): readonly 
   const [was, is] = [find(before, 'MetadataConsistent'), find(after, 'MetadataConsistent')];
   if (!was || !is || was.status === is.status) return [];
   return [{ ...transitionFor(is), type: is.status === 'True' ? 'Normal' : 'Warning' }];
-}
-
-function lastApplied(status: CrStatus | undefined): Pick<CrStatus, 'lastAppliedTime'> {
-  return status?.lastAppliedTime === undefined ? {} : { lastAppliedTime: status.lastAppliedTime };
 }
 
 /** True when the resource is applied and nothing was written for it. */

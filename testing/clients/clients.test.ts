@@ -7,14 +7,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jwtSecret } from '../../engine/config/jwt-secret.ts';
-import { createDatabase, type TestDatabase } from '../database.ts';
 import { startTestEngine, type TestEngine } from '../engine.ts';
+import { testDatabase } from '../world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(
     `create type kind as enum ('novel', 'essay');
      create table author (id int primary key, name text not null);
@@ -29,22 +28,14 @@ beforeAll(async () => {
     headerPrefix: 'x-hasura-',
     liveQueriesMultiplexedRefetchInterval: 100,
   });
-  await edit('pg_track_tables', { tables: [{ table: 'author' }, { table: 'book' }] });
+  await engine.must('pg_track_tables', { tables: [{ table: 'author' }, { table: 'book' }] });
   const author = { table: 'book', name: 'author', using: { foreign_key_constraint_on: 'author_id' } };
-  await edit('pg_create_object_relationship', author);
+  await engine.must('pg_create_object_relationship', author);
   const using = { foreign_key_constraint_on: { table: 'book', column: 'author_id' } };
-  await edit('pg_create_array_relationship', { table: 'author', name: 'books', using });
+  await engine.must('pg_create_array_relationship', { table: 'author', name: 'books', using });
 });
 
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
-
-async function edit(type: string, args: unknown): Promise<void> {
-  const { status, body } = await engine.admin(type, args);
-  expect(status, JSON.stringify(body)).toBe(200);
-}
+afterAll(() => engine?.close());
 
 const FOLDER = import.meta.dirname;
 

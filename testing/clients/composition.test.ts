@@ -29,32 +29,30 @@ async function start(name: string, own: string, options: object = {}): Promise<W
     enableApolloFederation: true,
     ...options,
   });
-  const must = async (type: string, args: object) =>
-    expect([type, await engine.admin(type, args)]).toMatchObject([type, { status: 200 }]);
   for (const table of [name, `${name}_part`]) {
-    await must('pg_track_table', { table, apollo_federation_config: { enable: 'v1' } });
+    await engine.must('pg_track_table', { table, apollo_federation_config: { enable: 'v1' } });
     const permission = { columns: '*', filter: {}, allow_aggregations: true };
-    await must('pg_create_select_permission', { table, role: 'user', permission });
-    await must('pg_create_insert_permission', {
+    await engine.must('pg_create_select_permission', { table, role: 'user', permission });
+    await engine.must('pg_create_insert_permission', {
       table,
       role: 'user',
       permission: { columns: '*', check: {} },
     });
-    await must('pg_create_update_permission', {
+    await engine.must('pg_create_update_permission', {
       table,
       role: 'user',
       permission: { columns: '*', filter: {}, check: {} },
     });
   }
   const using = { foreign_key_constraint_on: { table: `${name}_part`, columns: [`${name}_id`] } };
-  await must('pg_create_array_relationship', { table: name, name: 'parts', using });
-  await must('pg_create_object_relationship', {
+  await engine.must('pg_create_array_relationship', { table: name, name: 'parts', using });
+  await engine.must('pg_create_object_relationship', {
     table: `${name}_part`,
     name: 'whole',
     using: { foreign_key_constraint_on: `${name}_id` },
   });
-  await must('pg_track_function', { function: `find_${name}` });
-  await must('pg_add_computed_field', {
+  await engine.must('pg_track_function', { function: `find_${name}` });
+  await engine.must('pg_add_computed_field', {
     table: name,
     name: 'upper_label',
     definition: { function: 'label_of' },

@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../database.ts';
 import { startTestEngine, type TestEngine } from '../engine.ts';
+import { testDatabase } from '../world.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let engine: TestEngine;
 
 const QUERIES = {
@@ -29,38 +29,35 @@ const ENDPOINTS = [
 ] as const;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(
     `create table author (id int primary key, name text not null);
      create table book (id serial primary key, key uuid not null, title text not null, price numeric, kind text,
        author_id int not null references author);`,
   );
   engine = await startTestEngine({ databaseUrl: database.url, headerPrefix: 'x-hasura-' });
-  await edit('pg_track_tables', { tables: [{ table: 'author' }, { table: 'book' }] });
+  await engine.must('pg_track_tables', { tables: [{ table: 'author' }, { table: 'book' }] });
   const author = { table: 'book', name: 'author', using: { foreign_key_constraint_on: 'author_id' } };
-  await edit('pg_create_object_relationship', author);
+  await engine.must('pg_create_object_relationship', author);
   const using = { foreign_key_constraint_on: { table: 'book', column: 'author_id' } };
-  await edit('pg_create_array_relationship', { table: 'author', name: 'books', using });
+  await engine.must('pg_create_array_relationship', { table: 'author', name: 'books', using });
   const queries = Object.entries(QUERIES).map(([name, query]) => ({ name, query }));
-  await edit('create_query_collection', {
+  await engine.must('create_query_collection', {
     name: 'stored',
     definition: { queries: queries.filter(({ name }) => name !== 'lost') },
   });
   for (const [name, url, methods, query_name] of ENDPOINTS) {
     const definition = { query: { collection_name: 'stored', query_name } };
-    await edit('create_rest_endpoint', { name, url, methods, definition, comment: `The endpoint ${name}.` });
+    await engine.must('create_rest_endpoint', {
+      name,
+      url,
+      methods,
+      definition,
+      comment: `The endpoint ${name}.`,
+    });
   }
 });
 
-afterAll(async () => {
-  await engine?.close();
-  await database?.drop();
-});
-
-async function edit(type: string, args: unknown): Promise<void> {
-  const { status, body } = await engine.admin(type, args);
-  expect(status, JSON.stringify(body)).toBe(200);
-}
+afterAll(() => engine?.close());
 
 async function report(): Promise<Record<string, { valid: string[]; problems: string[] }>> {
   const env = { ...process.env, ENGINE_URL: engine.url, ENGINE_SECRET: engine.adminSecret };

@@ -86,7 +86,7 @@ function isComparisonImplied(a: Comparison, b: Comparison): boolean {
   }
   const excluded = valuesExcluded(a);
   if (excluded) return valuesExcluded(b)?.every((value) => excluded.includes(value)) ?? false;
-  return `${a.operator}e` === b.operator && isOrder(a) && isSameValue(a, b);
+  return `${a.operator}e` === b.operator && isOrder(a) && valueText(a.value) === valueText(b.value);
 }
 
 /** True when the comparison is not true of a null column. A session variable may hold an empty list. */
@@ -97,10 +97,6 @@ function isNeverNull({ operator, value }: Comparison): boolean {
 
 function isOrder({ operator }: Comparison): boolean {
   return operator === '_gt' || operator === '_lt';
-}
-
-function isSameValue(a: Comparison, b: Comparison): boolean {
-  return valueText(a.value) === valueText(b.value);
 }
 
 /** Returns the JSON of the values that `_eq` or `_in` admits; undefined for other operators and for a list in a session variable. */

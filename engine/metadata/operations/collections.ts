@@ -1,8 +1,8 @@
-/** Operations on query collections and the allow list. In: their arguments. Out: rows of OPERATIONS.
+/** Operations on query collections, the allow list and REST endpoints. In: their arguments. Out: rows of OPERATIONS.
  *  Not here: performing them (admin/). */
 
 import { isRecord } from '../../json/value.ts';
-import { checkScope, GivenScope, QueryCollection } from '../schema/collection.ts';
+import { checkScope, GivenScope, QueryCollection, RestEndpoint } from '../schema/collection.ts';
 import { ObjectName } from '../schema/common.ts';
 import { Type } from '../schema/type.ts';
 import { flag } from './arguments.ts';
@@ -50,3 +50,8 @@ function nameCollection(args: unknown): unknown {
   if (!isRecord(args) || 'collection' in args || !('name' in args)) return args;
   return { ...args, collection: args['name'] };
 }
+
+export const REST_ENDPOINT_OPERATIONS = {
+  create_rest_endpoint: shaped('edit', 'Answers a URL with the result of a stored document.', RestEndpoint),
+  drop_rest_endpoint: row('edit', 'Drops a REST endpoint.', { name: ObjectName }),
+} as const satisfies Record<string, OperationDeclaration>;

@@ -1,7 +1,13 @@
-/** Operations on event triggers and their events. In: their arguments. Out: rows of OPERATIONS.
+/** Operations on event triggers and their events, and on requests to webhooks, which they test. In: their arguments. Out: rows of OPERATIONS.
  *  Not here: performing them (admin/). */
 
-import { ObjectName, QualifiedName } from '../schema/common.ts';
+import {
+  EnvValue,
+  ObjectName,
+  QualifiedName,
+  RequestTransform,
+  ResponseTransform,
+} from '../schema/common.ts';
 import { checkNewTrigger, EventTrigger } from '../schema/event.ts';
 import { AtLeastOne, Hours, Seconds } from '../schema/number.ts';
 import { oneOf, Type } from '../schema/type.ts';
@@ -83,4 +89,16 @@ export const EVENT_TRIGGER_OPERATIONS = {
     Type.Object(cleanups),
   ),
   resume_event_trigger_cleanups: shaped('edit', 'Resumes that deletion.', Type.Object(cleanups)),
+} as const satisfies Record<string, OperationDeclaration>;
+
+export const WEBHOOK_OPERATIONS = {
+  test_webhook_transform: row('read', 'Returns the request that a transform creates, without sending it.', {
+    webhook_url: EnvValue,
+    body: Type.Unknown(),
+    env: Type.Optional(Type.Record(Type.String(), Type.String())),
+    request_headers: Type.Optional(Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }))),
+    session_variables: Type.Optional(Type.Record(Type.String(), Type.String())),
+    request_transform: RequestTransform,
+    response_transform: Type.Optional(ResponseTransform),
+  }),
 } as const satisfies Record<string, OperationDeclaration>;

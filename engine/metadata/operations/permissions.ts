@@ -1,11 +1,12 @@
-/** Operations on permissions on tables. In: their arguments. Out: rows of OPERATIONS.
+/** Operations on permissions on tables, and on inherited roles. In: their arguments. Out: rows of OPERATIONS.
  *  Not here: performing them (admin/). */
 
 import { QualifiedName, RoleName } from '../schema/common.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from '../schema/permission.ts';
+import { InheritedRole } from '../schema/policy.ts';
 import { oneOf, type TSchema } from '../schema/type.ts';
 import { comment } from './arguments.ts';
-import { type OperationDeclaration, sourced } from './row.ts';
+import { type OperationDeclaration, row, shaped, sourced } from './row.ts';
 
 const permission = <S extends TSchema>(rule: S) => ({
   table: QualifiedName,
@@ -32,4 +33,13 @@ export const PERMISSION_OPERATIONS = {
     type: PermissionType,
     comment,
   }),
+} as const satisfies Record<string, OperationDeclaration>;
+
+export const ROLE_OPERATIONS = {
+  add_inherited_role: shaped(
+    'edit',
+    'Creates an inherited role, or replaces its parent roles.',
+    InheritedRole,
+  ),
+  drop_inherited_role: row('edit', 'Drops an inherited role.', { role_name: RoleName }),
 } as const satisfies Record<string, OperationDeclaration>;

@@ -41,14 +41,7 @@ export type InsertAccess = {
   readonly validation?: InputValidation;
 };
 
-export type UpdateAccess = {
-  readonly columns: ReadonlySet<string>;
-  readonly filter: Predicate;
-  readonly check: Predicate;
-  readonly presets: ReadonlyMap<string, Leaf>;
-  readonly backendOnly: boolean;
-  readonly validation?: InputValidation;
-};
+export type UpdateAccess = InsertAccess & { readonly filter: Predicate };
 
 export type DeleteAccess = {
   readonly filter: Predicate;

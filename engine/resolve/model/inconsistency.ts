@@ -48,12 +48,5 @@ export type Unreached = {
   readonly awaits?: object;
 };
 
-/** An object that declares something without effect. */
-export type Unenforced = {
-  /** The key of the object. */
-  readonly key: string;
-  readonly type: string;
-  readonly name: string;
-  /** The cause, and what to do about it. */
-  readonly reason: string;
-};
+/** An object that declares something without effect; `reason` is the cause, and what to do about it. */
+export type Unenforced = Pick<Inconsistency, 'key' | 'type' | 'name' | 'reason'>;

@@ -1,7 +1,7 @@
 /** A tracked table of the model, and the relationships that lead from its rows to other sources and remote schemas.
  *  Not here: its columns, functions and permissions (column.ts, function.ts, access.ts), how it is resolved (resolve/table.ts). */
 
-import type { CatalogIndex, PgType } from '../../catalog/types.ts';
+import type { CatalogIndex, CatalogKey, PgType } from '../../catalog/types.ts';
 import type { QualifiedName } from '../../metadata/schema/common.ts';
 import type { RootFieldKind } from '../../metadata/schema/table.ts';
 import type { Naming, Part } from '../naming.ts';
@@ -36,7 +36,7 @@ export type ResolvedTable = {
   /** Present when a federated graph may fetch rows by their key. */
   readonly isEntity?: true;
   /** The primary key, then the unique keys. `on_conflict` may name those that are constraints. */
-  readonly uniqueKeys: readonly ResolvedKey[];
+  readonly uniqueKeys: readonly CatalogKey[];
   /** Unique indexes that `on_conflict` may name because the metadata lists them. */
   readonly conflictIndexes: readonly CatalogIndex[];
   /** True for a partitioned table, where Postgres does not tell which row an upsert found. */
@@ -65,12 +65,6 @@ export type ResolvedTable = {
 };
 
 export type RootField = { readonly name: string; readonly description: string | null };
-
-type ResolvedKey = {
-  readonly name: string;
-  readonly columns: readonly string[];
-  readonly isConstraint: boolean;
-};
 
 export type ResolvedRemoteRelationship = {
   readonly name: string;

@@ -1,17 +1,16 @@
 /** The schemas of operators, read from a real Postgres: those of extensions, of pairs of types, and none that a role has planted. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { operatorSchema } from './comparison.ts';
+import { testDatabase } from '../../testing/world.ts';
 import { introspect } from './introspect.ts';
+import { operatorSchema } from './operators.ts';
 import { arrayOf, builtinType, type PgType } from './types.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let types: ReadonlyMap<string, PgType>;
 const role = `planter_${process.pid}_${Date.now()}`;
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.sql(`
     create schema ext; create schema other; create schema planted;
     create extension citext schema ext; create extension ltree schema ext; create extension isn schema ext;
@@ -47,7 +46,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.sql(`drop owned by ${role}; drop role ${role}`);
-  await database.drop();
 });
 
 const type = (name: string, schema = 'ext') => types.get(JSON.stringify([schema, name]))!;

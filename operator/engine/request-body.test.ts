@@ -2,7 +2,7 @@
 import { parseJson } from '@pergola/engine/metadata';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonParts } from './json-parts.ts';
+import { jsonParts } from './request.ts';
 
 test('the parts together are what JSON.stringify returns', () => {
   fc.assert(
