@@ -501,6 +501,48 @@ const WRITES: readonly Operation[] = [
     query:
       'mutation { insert_campaigns_one(object: {company_id: 2, name: "labelled"}) { label company { campaigns_aggregate { aggregate { count } } } } }',
   },
+  {
+    name: 'an insert of several rows of a tenant with relationships',
+    query: `mutation { insert_campaigns(objects: [{company_id: 21, name: "p"}, {company_id: 21, name: "q"}]) { affected_rows returning { name label company { name plan { name } } ads(${BY_ID}) { id } } } }`,
+    company: 21,
+  },
+  {
+    name: 'an upsert of a tenant',
+    query: `mutation { insert_campaigns(objects: [{company_id: 22, id: 221, name: "again"}, {company_id: 22, id: 229, name: "fresh"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { affected_rows returning { id name ads(${BY_ID}) { id } } } }`,
+    company: 22,
+  },
+  {
+    name: 'a nested insert of a tenant',
+    query: `mutation { insert_campaigns_one(object: {company_id: 23, name: "n", ads: {data: [{name: "a", clicks: {data: [{clicked_at: "2026-02-02", price: "1"}]}}, {name: "b"}]}}) { name ads(${BY_ID}) { name clicks_aggregate: clicks(${BY_ID}) { price } } } }`,
+    company: 23,
+  },
+  {
+    name: 'several updates of a tenant',
+    query: `mutation { update_campaigns_many(updates: [{where: {id: {_eq: "241"}}, _set: {state: "x"}}, {where: {ads: {name: {_like: "ad 2%"}}}, _inc: {budget: "1"}}]) { affected_rows returning { id state budget } } }`,
+    company: 24,
+    isUnordered: true,
+  },
+  {
+    name: 'an update by key of a tenant with relationships',
+    query: `mutation { update_campaigns_by_pk(pk_columns: {company_id: "25", id: "251"}, _set: {name: "renamed"}) { name company { name plan { name } campaigns_aggregate { aggregate { count } } } } }`,
+    company: 25,
+  },
+  {
+    name: 'several mutations of a tenant',
+    query: `mutation { a: insert_campaigns_one(object: {company_id: 26, name: "r"}) { name } b: update_campaigns(where: {state: {_eq: "done"}}, _set: {budget: "7"}) { affected_rows } c: delete_clicks(where: {price: {_gt: "5"}}) { affected_rows } }`,
+    company: 26,
+  },
+  {
+    name: 'a delete of a tenant over relationships',
+    query: `mutation { delete_clicks(where: {ad: {campaign: {state: {_eq: "paused"}}}}) { affected_rows returning { id ad { name campaign { label } } } } }`,
+    company: 27,
+    isUnordered: true,
+  },
+  {
+    name: 'a delete by key of a tenant',
+    query: 'mutation { delete_clicks_by_pk(company_id: "28", id: "281111") { id ad { name } } }',
+    company: 28,
+  },
 ];
 
 /** Subscriptions; the first answer counts. */

@@ -31,6 +31,11 @@ select create_distributed_table('visits', 'id', colocate_with => 'none');
 select citus_schema_distribute('billing');
 `;
 
+/** A statement with which Citus counts the plans for one shard and those for several in later sessions. Citus documentation, "citus_stat_counters". */
+export const COUNTERS = `
+do $$ begin execute format('alter database %I set citus.enable_stat_counters to on', current_database()); end $$;
+`;
+
 /** The schema of a tenant in a cluster that is sharded by schema. */
 export const TENANT_SCHEMA = 'tenant_1';
 
