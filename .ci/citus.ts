@@ -2,14 +2,14 @@
  *  testing/citus/operations.ts, and afterwards the rows of every table; random requests to random worlds (testing/citus/random.ts), and
  *  those of tenants with a Postgres that has the rows of one tenant (testing/citus/tenants.ts); the conformance cases of the API over
  *  tables that are distributed at random (testing/citus/conformance). Tables are distributed and moved while an engine answers
- *  (testing/citus/changes.ts). Then workers fail while clients read and write (testing/citus/failures.ts).
+ *  (testing/citus/changes.ts), and tools run on them (testing/citus/tools.ts). Then workers fail while clients read and write (testing/citus/failures.ts).
  *  In: the folder with the cluster (--shared), --workers 2,4 for the numbers of workers (0: no comparison); --seed S --world W --worlds N
  *  --tenants N for other worlds; --failures N for failures of N seconds (0: none); --cases N for N
- *  classes of conformance cases (0: none, or all), --only RE for those with such names, --cases-workers N for the workers that they have; --schemas 0
- *  and --changes 0 for no comparison with a cluster that is sharded by schema, and no changes; --load FILE to measure requests with many tenants
+ *  classes of conformance cases (0: none, or all), --only RE for those with such names, --cases-workers N for the workers that they have; --schemas 0,
+ *  --changes 0 and --tools 0 for no comparison with a cluster that is sharded by schema, no changes and no tools; --load FILE to measure requests with many tenants
  *  (testing/citus/load.ts), and write the figures to FILE.
- *  `npm run citus -- --worlds 0 --tenants 32 --failures 0 --cases 0` sends 5,000 requests of tenants, `npm run citus -- --workers 0 --failures 30` has
- *  failures and changes, `npm run citus-long` has all cases, more worlds, and longer failures.
+ *  `npm run citus -- --worlds 0 --tenants 32 --failures 0 --cases 0` sends 5,000 requests of tenants, `npm run citus -- --workers 0 --cases 0 --failures 30` has
+ *  long failures, `npm run citus-long` has all cases, more worlds, and longer failures.
  *  Out: what fails or differs, `N passed, N failed`, --out JSON. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,6 +25,7 @@ import { load } from '../testing/citus/load.ts';
 import { OPERATIONS } from '../testing/citus/operations.ts';
 import { randomWorlds } from '../testing/citus/random.ts';
 import { tenantWorlds } from '../testing/citus/tenants.ts';
+import { tools } from '../testing/citus/tools.ts';
 import type { Servers } from '../testing/citus/worlds.ts';
 import { writeRecord } from './record.ts';
 
@@ -42,6 +43,7 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     schemas: { type: 'string', default: '1' },
     changes: { type: 'string', default: '1' },
+    tools: { type: 'string', default: '1' },
     load: { type: 'string' },
     out: { type: 'string' },
   },
@@ -70,6 +72,7 @@ try {
     ...(options.cases === '0' ? [] : [compareCases]),
     ...(options.schemas === '0' ? [] : [compareSchemas]),
     ...(options.changes === '0' ? [] : [compareChanges]),
+    ...(options.tools === '0' ? [] : [runTools]),
   ]);
   // Nothing else runs beside measurements and time limits.
   if (options.load !== undefined) await measureLoad(options.load);
@@ -111,6 +114,14 @@ function compareChanges(): Promise<void> {
   return withServers(WORKERS, async ({ citusUrl }) => {
     for await (const verdict of changes(citusUrl)) count(verdict, 'changes');
     console.log(`changes of distributions, ${seconds()} s`);
+  });
+}
+
+/** Runs tools on the tables of a cluster. */
+function runTools(): Promise<void> {
+  return withServers(WORKERS, async ({ citusUrl }) => {
+    for await (const verdict of tools(citusUrl, join(folder, 'tools'))) count(verdict, 'tools');
+    console.log(`tools, ${seconds()} s`);
   });
 }
 
