@@ -209,6 +209,20 @@ test('several rows that are returned are inserted one after the other, so that t
   ]);
 });
 
+test('an upsert of several rows keeps their keys, so that none is written twice; one that updates nothing does not', () => {
+  const lookup: DistributionOf = () => keyed(by('id'));
+  const stepsOf = (updateColumns: readonly string[]) => {
+    const insert = ACTIONS['an insert of rows'] as Insert;
+    const target = { kind: 'columns', columns: ['id'] } as const;
+    const onConflict = { target, updateColumns, presets: [], where: TRUE };
+    return mutationQuery({ ...insert, onConflict }, OUTPUTS['rows']!, false, lookup).steps;
+  };
+  for (const { writesOnce, answered } of stepsOf(['title'])) {
+    expect([writesOnce, answered]).toEqual([true, 2]);
+  }
+  for (const { writesOnce, answered } of stepsOf([])) expect([writesOnce, answered]).toEqual([undefined, 1]);
+});
+
 test('RETURNING has columns only, and the check is about the rows that it returned', () => {
   const { write } = mutationQuery(ACTIONS['an insert that fails']!, OUTPUTS['a count']!, false, () =>
     by('id'),

@@ -85,7 +85,7 @@ export function mutationQuery(
     return nestedQuery(steps, action, output, distributionOf);
   }
   if (distributionOf) {
-    const steps = rowByRow(action, output);
+    const steps = rowByRow(action, output, distributionOf);
     if (steps) return mutationQuery(steps, output, settings, distributionOf);
     return distributedQuery(action, output, settings, distributionOf);
   }
@@ -118,17 +118,23 @@ export function mutationQuery(
 }
 
 /** Returns an insert into a cluster that returns several rows as one statement for each of them: the shards would return theirs one after the
- *  other, and not in the order of the objects. */
-function rowByRow(action: Insert | Update | Delete, output: MutationOutput): NestedInsert | null {
+ *  other, and not in the order of the objects. As in one statement, no row is updated after another object has written it. */
+function rowByRow(
+  action: Insert | Update | Delete,
+  output: MutationOutput,
+  distributionOf: DistributionOf,
+): NestedInsert | null {
   const returnsRows = output.kind === 'response' && output.fields.some(({ kind }) => kind === 'returning');
   if (action.kind !== 'insert' || action.rows.length < 2 || !returnsRows) return null;
+  const key = action.onConflict?.updateColumns.length ? distributionOf(action.table)?.key : undefined;
   return {
     kind: 'nested-insert',
     table: action.table,
     steps: action.rows.map((row) => ({
       insert: { ...action, rows: [row] },
-      keeps: [],
+      keeps: key ?? [],
       isAnswered: true,
+      ...(key ? { writesOnce: true } : {}),
       unlessInserted: null,
       path: [],
     })),

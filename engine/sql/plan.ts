@@ -106,7 +106,7 @@ export type StatementLimits = {
 
 /** One statement of nested writes. Its paths are those of the request. */
 export type NestedWrite = Statement &
-  Pick<StepQuery, 'answered' | 'unlessInserted'> &
+  Pick<StepQuery, 'answered' | 'unlessInserted' | 'writesOnce'> &
   Pick<StatementLimits, 'isByAdministrator'> & {
     readonly errorPath: ErrorPath;
     readonly preparation: Preparation;
@@ -445,11 +445,12 @@ function finishMutation(
     ...common,
     preparation: options.prepare(statement.text, about),
     nestedWrites: steps.map((step) => {
-      const { statement: nested, answered, unlessInserted, path } = step;
+      const { statement: nested, answered, writesOnce, unlessInserted, path } = step;
       return {
         ...nested,
         preparation: preparationOf(nested.text),
         answered,
+        ...(writesOnce ? { writesOnce } : {}),
         unlessInserted: unlessInserted && { ...unlessInserted, path: [...errorPath, ...unlessInserted.path] },
         errorPath: [...errorPath, ...path],
         isByAdministrator: options.limits.isByAdministrator,

@@ -512,6 +512,26 @@ const WRITES: readonly Operation[] = [
     company: 22,
   },
   {
+    name: 'an upsert of one key twice',
+    query: `mutation { insert_campaigns(objects: [{company_id: 3, id: 391, name: "one"}, {company_id: 4, id: 391, name: "other"}, {company_id: 3, id: 391, name: "two"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { affected_rows returning { id name } } }`,
+  },
+  {
+    name: 'an upsert of one key twice without rows',
+    query: `mutation { insert_campaigns(objects: [{company_id: 3, id: 392, name: "one"}, {company_id: 3, id: 392, name: "two"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { affected_rows } }`,
+  },
+  {
+    name: 'an upsert of one key twice that does nothing',
+    query: `mutation { insert_campaigns(objects: [{company_id: 3, id: 393, name: "one"}, {company_id: 3, id: 393, name: "two"}], on_conflict: {constraint: campaigns_pkey}) { affected_rows returning { id name } } }`,
+  },
+  {
+    name: 'two upserts of one key in one request',
+    query: `mutation { ${['a', 'b'].map((alias) => `${alias}: insert_campaigns(objects: [{company_id: 3, id: 394, name: "${alias}"}, {company_id: 4, id: 394, name: "${alias}"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { returning { id name } }`).join(' ')} }`,
+  },
+  {
+    name: 'an upsert of one local key twice',
+    query: `mutation { insert_notes(objects: [{id: 391, company_id: 3, text: "one"}, {id: 391, company_id: 3, text: "two"}], on_conflict: {constraint: notes_pkey, update_columns: [text]}) { returning { id text } } }`,
+  },
+  {
     name: 'a nested insert of a tenant',
     query: `mutation { insert_campaigns_one(object: {company_id: 23, name: "n", ads: {data: [{name: "a", clicks: {data: [{clicked_at: "2026-02-02", price: "1"}]}}, {name: "b"}]}}) { name ads(${BY_ID}) { name clicks_aggregate: clicks(${BY_ID}) { price } } } }`,
     company: 23,
