@@ -100,7 +100,7 @@ export async function runMutation(
   const parts = statements.some(needsFetched) ? statements.flatMap(partsOf) : NO_PARTS;
   const binding = parts.length > 0 ? await withFetched(parts, given, databases) : given;
   const deadline = deadlineAfter(only?.timeLimitMs ?? null);
-  if (statements.length === 1 && only && isSingle(only) && !deadline && !only.needsSession) {
+  if (statements.length === 1 && only && isSingle(only) && !deadline && !needsSetting(only)) {
     const run = plainRun(databases.get(only.source), only.limitMs);
     return [await runOne(run, only, valuesOf(only, binding)).catch(afterCommit)];
   }
@@ -141,6 +141,10 @@ export async function runMutation(
     if (!isOutdated) throw error;
     return inAll();
   });
+}
+
+function needsSetting({ needsSession, isOneByOne }: PreparedStatement): boolean {
+  return needsSession || isOneByOne;
 }
 
 /** The end of a message about an answer that could not be given. */
@@ -216,7 +220,7 @@ function settingsFor(
     ...each(
       SHARDS_ONE_BY_ONE,
       [],
-      sourcesOf(statements.filter(({ isOnCluster }) => isSeveral && isOnCluster)),
+      sourcesOf(statements.filter(({ isOnCluster, isOneByOne }) => isOneByOne || (isSeveral && isOnCluster))),
     ),
   ];
 }

@@ -193,6 +193,13 @@ describe('the form of a query', () => {
     for (const root of Object.values(ROOTS)) expect(textOf(root, undistributed)).toMatch(/^select/);
   });
 
+  test('reads local rows by a CTE beside rows on shards, also where they belong to a row of a reference table', () => {
+    const ofNotes: Field = { ...counted, join: notes, select: select('note', []) };
+    const book = object('book', to('book', 'id', 'author_id'), [int('id'), ofNotes]);
+    const places = within({ author: by('id'), book: reference, note: null });
+    expect(textOf(rows('author', [int('id'), book]), places)).toContain('"gathered ');
+  });
+
   test('orders the texts of local rows, which may be on shards since the catalog was read', () => {
     expect(textOf(ROOTS['a list']!, undistributed)).toContain(`',' order by "t1"."order 0")`);
   });

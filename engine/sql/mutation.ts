@@ -15,7 +15,7 @@ import type {
 } from '../plan/mutation-types.ts';
 import type { Field, Select } from '../plan/query-types.ts';
 import type { RowsDistribution } from '../resolve/distributions.ts';
-import { isOfRow } from '../resolve/own-part.ts';
+import { isOfRow, isOwn } from '../resolve/own-part.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import { SESSION_SETTINGS } from '../resolve/session.ts';
 import { condition, whereClause } from './bool-exp.ts';
@@ -49,6 +49,9 @@ export type MutationQuery = {
   readonly write: Fragment;
   /** One column: the response. It receives the written rows through its `written` leaf. */
   readonly answer: Fragment | null;
+  /** True when a cluster must change its shards one by one, although `write` is the only statement: it changes a reference table after it
+   *  has read shards. */
+  readonly isOneByOne?: true;
 };
 
 /** A column without text that sets the session. It is computed once, with the first row, and so before any trigger that runs after the
@@ -160,7 +163,9 @@ function distributedQuery(
     return { columns, joins: joins.clauses(), having };
   });
   const answer = isAnswered ? answerQuery(output, rowType(table), distributionOf) : null;
-  return { steps: [], write: query, answer };
+  const readsFirst = action.kind !== 'insert' && !isOwn(action.where);
+  const isOneByOne = readsFirst && distributionOf(table)?.kind === 'reference';
+  return { steps: [], write: query, answer, ...(isOneByOne ? { isOneByOne } : {}) };
 }
 
 function nestedQuery(

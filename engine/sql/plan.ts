@@ -90,6 +90,8 @@ export type PreparedStatement = Statement & {
   readonly needsSession: boolean;
   /** True when the source is a Citus cluster. */
   readonly isOnCluster: boolean;
+  /** True when a cluster must change its shards one by one for this statement by itself. */
+  readonly isOneByOne: boolean;
 } & StatementLimits;
 
 /** The limits of a role for each of its statements. */
@@ -419,7 +421,7 @@ function finishMutation(
   { source, alias, table, mutation, errorPath }: Extract<Draft, { kind: 'mutation' }>,
   options: PrepareOptions,
 ): PreparedStatement {
-  const { steps, write, answer } = mutation;
+  const { steps, write, answer, isOneByOne = false } = mutation;
   const isSingle = steps.length === 0 && !answer;
   const about = { source, roots: [alias], isRead: false, mayShare: mayShare(source, options) };
   const preparations = new Map<string, Preparation>();
@@ -436,6 +438,7 @@ function finishMutation(
     errorPath,
     needsSession: options.reactionTo(source, isSingle ? table : null) === 'during',
     isOnCluster: options.clusterOf(source) !== null,
+    isOneByOne,
     ...options.limits,
   };
   const statement = compile(write);
@@ -498,6 +501,7 @@ function finishQueries(
     errorPath: [],
     needsSession: reactionTo(source, null) !== null,
     isOnCluster: options.clusterOf(source) !== null,
+    isOneByOne: false,
     ...limits,
   };
 }
