@@ -1,29 +1,31 @@
-/** Compares the answers of a Citus cluster of two, then of four workers with those of a plain Postgres: the requests of
- *  testing/citus/operations.ts, and afterwards the rows of every table; then random requests to random worlds (testing/citus/random.ts), and
- *  those of tenants with a Postgres that has the rows of one tenant (testing/citus/tenants.ts). Then the conformance cases of the API run over
- *  tables that are distributed at random (testing/citus/conformance), and workers fail while clients read and write
- *  (testing/citus/failures.ts).
+/** Compares the answers of a Citus cluster of two and of four workers with those of a plain Postgres: the requests of
+ *  testing/citus/operations.ts, and afterwards the rows of every table; random requests to random worlds (testing/citus/random.ts), and
+ *  those of tenants with a Postgres that has the rows of one tenant (testing/citus/tenants.ts); the conformance cases of the API over
+ *  tables that are distributed at random (testing/citus/conformance). Tables are distributed and moved while an engine answers
+ *  (testing/citus/changes.ts), and tools run on them (testing/citus/tools.ts). Then workers fail while clients read and write (testing/citus/failures.ts).
  *  In: the folder with the cluster (--shared), --workers 2,4 for the numbers of workers (0: no comparison); --seed S --world W --worlds N
  *  --tenants N for other worlds; --failures N for failures of N seconds (0: none); --cases N for N
- *  classes of conformance cases (0: none, or all), --only RE for those with such names; --schemas 0 for no
- *  comparison with a cluster that is sharded by schema; --load FILE to measure requests with many tenants
+ *  classes of conformance cases (0: none, or all), --only RE for those with such names, --cases-workers N for the workers that they have; --schemas 0,
+ *  --changes 0 and --tools 0 for no comparison with a cluster that is sharded by schema, no changes and no tools; --load FILE to measure requests with many tenants
  *  (testing/citus/load.ts), and write the figures to FILE.
- *  `npm run citus -- --worlds 0 --tenants 32 --failures 0 --cases 0` sends 5,000 requests of tenants, `npm run citus -- --workers 0 --failures 30` has
- *  failures only.
+ *  `npm run citus -- --worlds 0 --tenants 32 --failures 0 --cases 0` sends 5,000 requests of tenants, `npm run citus -- --workers 0 --cases 0 --failures 30` has
+ *  long failures, `npm run citus-long` has all cases, more worlds, and longer failures.
  *  Out: what fails or differs, `N passed, N failed`, --out JSON. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { changes } from '../testing/citus/changes.ts';
 import { Cluster } from '../testing/citus/cluster.ts';
-import { Comparison } from '../testing/citus/comparison.ts';
+import { Comparison, type Verdict } from '../testing/citus/comparison.ts';
 import { conformance } from '../testing/citus/conformance/conformance.ts';
 import { failures } from '../testing/citus/failures.ts';
 import { load } from '../testing/citus/load.ts';
 import { OPERATIONS } from '../testing/citus/operations.ts';
 import { randomWorlds } from '../testing/citus/random.ts';
 import { tenantWorlds } from '../testing/citus/tenants.ts';
+import { tools } from '../testing/citus/tools.ts';
 import type { Servers } from '../testing/citus/worlds.ts';
 import { writeRecord } from './record.ts';
 
@@ -36,28 +38,47 @@ const { values: options } = parseArgs({
     worlds: { type: 'string', default: '2' },
     tenants: { type: 'string', default: '1' },
     failures: { type: 'string', default: '2' },
-    cases: { type: 'string', default: '6' },
+    cases: { type: 'string', default: '12' },
+    'cases-workers': { type: 'string', default: '2' },
     only: { type: 'string' },
     schemas: { type: 'string', default: '1' },
+    changes: { type: 'string', default: '1' },
+    tools: { type: 'string', default: '1' },
     load: { type: 'string' },
     out: { type: 'string' },
   },
 });
 /** The most that a request of a tenant may cost, as a multiple of pgbench and of the engine over a plain Postgres. */
 const MOST_RATIO = 1.3;
+/** The comparisons that run at the same time, each with databases of its own. */
+const LANES = 2;
+/** The workers of the cluster in what is not run with each number of them. */
+const WORKERS = 2;
 const cluster = new Cluster(resolve(options.shared, 'citus/citus'));
 const folder = mkdtempSync(join(tmpdir(), 'pergola-citus-'));
 const counts = { passed: 0, failed: 0 };
 const began = performance.now();
 const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
 try {
-  for (const workers of options.workers.split(',').filter((each) => each !== '0')) await compare(workers);
-  if (options.schemas !== '0') await compareSchemas();
-  if (options.cases !== '0') await compareCases();
+  const numbers = options.workers
+    .split(',')
+    .map(Number)
+    .filter((each) => each > 0);
+  // One more than a comparison needs, for the failure that adds a worker.
+  await cluster.start(Math.max(WORKERS + 1, Number(options['cases-workers']), ...numbers));
+  await inLanes([
+    ...numbers.map((workers) => () => compareWorlds(workers)),
+    ...numbers.map((workers) => () => compareOperations(workers)),
+    ...(options.cases === '0' ? [] : [compareCases]),
+    ...(options.schemas === '0' ? [] : [compareSchemas]),
+    ...(options.changes === '0' ? [] : [compareChanges]),
+    ...(options.tools === '0' ? [] : [runTools]),
+  ]);
+  // Nothing else runs beside measurements and time limits.
   if (options.load !== undefined) await measureLoad(options.load);
   if (options.failures !== '0') await fail();
 } finally {
-  cluster.clean();
+  await cluster.clean();
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
 }
@@ -70,37 +91,69 @@ function seconds(): number {
   return Math.round((performance.now() - began) / 1000);
 }
 
-async function compare(workers: string): Promise<void> {
-  cluster.restart(workers);
-  const servers = { citusUrl: cluster.url, postgresUrl: postgres.url };
-  await compareOperations(workers, new Comparison(servers));
-  console.log(`${workers} workers: ${OPERATIONS.length} operations, ${seconds()} s`);
-  await compareWorlds(workers, servers);
-  await compareTenants(workers, servers);
+/** Runs functions in their order, as many at the same time as there are lanes. */
+async function inLanes(all: readonly (() => Promise<void>)[]): Promise<void> {
+  const rest = all.values();
+  const lane = async () => {
+    for (const each of rest) await each();
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
 }
 
-async function compareOperations(where: string, comparison: Comparison): Promise<void> {
-  try {
-    await comparison.open();
-    for await (const { name, problem } of comparison.run()) {
-      counts[problem === null ? 'passed' : 'failed'] += 1;
-      if (problem !== null) console.log(`FAIL ${name} (${where} workers): ${problem}`);
-    }
-  } finally {
-    await comparison.close();
-  }
+/** Calls a function with the URL of a new database of the cluster, and with that of a plain Postgres. */
+function withServers<T>(workers: number, use: (servers: Servers) => Promise<T>): Promise<T> {
+  return cluster.withDatabase(workers, (citusUrl) => use({ citusUrl, postgresUrl: postgres.url }));
+}
+
+function compareOperations(workers: number): Promise<void> {
+  return withServers(workers, (servers) => compareWith(`${workers} workers`, new Comparison(servers)));
+}
+
+/** Distributes, moves and undistributes tables while an engine answers. */
+function compareChanges(): Promise<void> {
+  return withServers(WORKERS, async ({ citusUrl }) => {
+    for await (const verdict of changes(citusUrl)) count(verdict, 'changes');
+    console.log(`changes of distributions, ${seconds()} s`);
+  });
+}
+
+/** Runs tools on the tables of a cluster. */
+function runTools(): Promise<void> {
+  return withServers(WORKERS, async ({ citusUrl }) => {
+    for await (const verdict of tools(citusUrl, join(folder, 'tools'))) count(verdict, 'tools');
+    console.log(`tools, ${seconds()} s`);
+  });
 }
 
 /** Compares the operations with a cluster each schema of which is one shard. */
-async function compareSchemas(): Promise<void> {
-  cluster.restart('2');
-  const servers = { citusUrl: cluster.url, postgresUrl: postgres.url };
-  await compareOperations('by schema, 2', new Comparison(servers, 'by schema'));
-  console.log(`by schema: ${OPERATIONS.length} operations, ${seconds()} s`);
+function compareSchemas(): Promise<void> {
+  return withServers(WORKERS, (servers) => compareWith('by schema', new Comparison(servers, 'by schema')));
 }
 
-async function compareWorlds(workers: string, servers: Servers): Promise<void> {
-  cluster.restart(workers);
+function count({ name, problem }: Verdict, where: string): void {
+  counts[problem === null ? 'passed' : 'failed'] += 1;
+  if (problem !== null) console.log(`FAIL ${name} (${where}): ${problem}`);
+}
+
+async function compareWith(where: string, comparison: Comparison): Promise<void> {
+  try {
+    await comparison.open();
+    for await (const verdict of comparison.run()) count(verdict, where);
+  } finally {
+    await comparison.close();
+  }
+  console.log(`${where}: ${OPERATIONS.length} operations, ${seconds()} s`);
+}
+
+/** Compares random requests to random worlds, and then those of tenants. */
+function compareWorlds(workers: number): Promise<void> {
+  return withServers(workers, async (servers) => {
+    await compareRandom(workers, servers);
+    await compareTenants(workers, servers);
+  });
+}
+
+async function compareRandom(workers: number, servers: Servers): Promise<void> {
   const [seed, from, count] = [options.seed, options.world, options.worlds].map(Number) as [
     number,
     number,
@@ -125,7 +178,7 @@ async function compareWorlds(workers: string, servers: Servers): Promise<void> {
 }
 
 /** Compares requests of tenants with those to a Postgres that has the rows of one tenant only. */
-async function compareTenants(workers: string, servers: Servers): Promise<void> {
+async function compareTenants(workers: number, servers: Servers): Promise<void> {
   const [seed, from, count] = [options.seed, options.world, options.tenants].map(Number) as [
     number,
     number,
@@ -148,17 +201,17 @@ async function compareTenants(workers: string, servers: Servers): Promise<void> 
 
 /** Compares the answers to conformance cases, whose tables are distributed at random. */
 async function compareCases(): Promise<void> {
-  cluster.restart('2');
-  const { alike, refused, notAllowed, problems } = await conformance(
-    { citusUrl: cluster.url, postgresUrl: postgres.url },
-    {
-      folder: resolve(options.shared, 'conformance'),
-      seed: Number(options.seed),
-      classes: options.cases === 'all' ? 0 : Number(options.cases),
-      only: options.only,
-      temporary: join(folder, 'keys'),
-    },
+  const chosen = {
+    folder: resolve(options.shared, 'conformance'),
+    seed: Number(options.seed),
+    classes: options.cases === 'all' ? 0 : Number(options.cases),
+    only: options.only,
+    temporary: join(folder, 'keys'),
+  };
+  const mirror = await withServers(Number(options['cases-workers']), (servers) =>
+    conformance(servers, chosen),
   );
+  const { alike, refused, notAllowed, problems } = mirror;
   counts.passed += alike.size;
   counts.failed += problems.size;
   for (const [name, reason] of [...refused, ...notAllowed]) console.log(`refused: ${name}: ${reason}`);
@@ -170,8 +223,7 @@ async function compareCases(): Promise<void> {
 
 /** Measures requests with many tenants, and writes the figures to a file. */
 async function measureLoad(file: string): Promise<void> {
-  cluster.restart('2');
-  const figures = await load(cluster, postgres.url, folder);
+  const figures = await withServers(WORKERS, (servers) => load(cluster, servers, folder));
   writeRecord(file, figures);
   for (const [name, figure] of Object.entries(figures)) {
     const { isOfTenant, ratio, pgbench, engine, cluster: ofStatements, plainEngine } = figure;
@@ -186,14 +238,14 @@ async function measureLoad(file: string): Promise<void> {
 
 /** Lets clients read and write while a worker fails and while another is added. */
 async function fail(): Promise<void> {
-  cluster.restart('2');
-  for await (const { failure, answers, errors, problems } of failures(
-    cluster,
-    Number(options.failures) * 1000,
-  )) {
-    counts.passed += problems.length === 0 ? 1 : 0;
-    counts.failed += problems.length;
-    for (const problem of problems) console.log(`FAIL ${failure}: ${problem}`);
-    console.log(`${failure}: ${answers} answers, errors ${JSON.stringify(errors)}, ${seconds()} s`);
-  }
+  await withServers(WORKERS, async ({ citusUrl }) => {
+    const milliseconds = Number(options.failures) * 1000;
+    for await (const verdict of failures(cluster, citusUrl, milliseconds)) {
+      const { failure, answers, errors, problems } = verdict;
+      counts.passed += problems.length === 0 ? 1 : 0;
+      counts.failed += problems.length;
+      for (const problem of problems) console.log(`FAIL ${failure}: ${problem}`);
+      console.log(`${failure}: ${answers} answers, errors ${JSON.stringify(errors)}, ${seconds()} s`);
+    }
+  });
 }

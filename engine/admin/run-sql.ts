@@ -20,6 +20,7 @@ import {
   type SourceChange,
 } from '../change/follow-changes.ts';
 import { oneStatement } from '../database/one-statement.ts';
+import { SHARDS_ONE_BY_ONE } from '../database/session-settings.ts';
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { inSlices } from '../limits/slices.ts';
 import { removeObject } from '../metadata/edit.ts';
@@ -76,8 +77,10 @@ async function runInTransaction(
 ): Promise<RunSqlResult> {
   const { client } = await work.transaction(source);
   // The text may end the transaction. What follows it then runs in another one.
+  const catalog = work.catalogs.get(source.name);
+  const isCluster = catalog !== undefined && 'hasCitus' in catalog;
   const run = async () => {
-    const result = await execute(client, args.sql);
+    const result = await (isCluster ? executeOnCluster(client, args.sql) : execute(client, args.sql));
     return { result, isCommitted: await work.renewTransaction(source) };
   };
   if (!mayChangeSchema(args)) return (await run()).result;
@@ -158,10 +161,7 @@ async function runOutsideTransaction(
   const result = await work.database(source).session(async (client) => {
     const end = endWhenSilent(client, () => work.gateway.answers(source));
     try {
-      let last: RunSqlResult = { result_type: 'CommandOk', result: null };
-      const statements = await inSlices(splitSteps(args.sql));
-      for (const statement of statements) last = await execute(client, oneStatement(statement));
-      return last;
+      return await executeEach(client, args.sql);
     } finally {
       end();
     }
@@ -223,6 +223,21 @@ async function dropUnfitting(
     if (without === next) refuseInconsistencies(added);
     next = without;
   }
+}
+
+/** Runs SQL in a transaction on a Citus cluster, which sends the whole text to its workers with each statement that changes a table, and refuses
+ *  some statements after one that has changed several shards at the same time. */
+async function executeOnCluster(client: pg.ClientBase, sql: string): Promise<RunSqlResult> {
+  await client.query(SHARDS_ONE_BY_ONE.text);
+  return executeEach(client, sql);
+}
+
+/** Runs the statements one by one, and returns the result of the last one. */
+async function executeEach(client: pg.ClientBase, sql: string): Promise<RunSqlResult> {
+  let last: RunSqlResult = { result_type: 'CommandOk', result: null };
+  const statements = await inSlices(splitSteps(sql));
+  for (const statement of statements) last = await execute(client, oneStatement(statement));
+  return last;
 }
 
 /** Runs SQL text of any number of statements, or a query of one, and returns the result of the last one. */

@@ -4,10 +4,12 @@
  *  In: anything with `query`. Out: numbers. Not here: when they are compared (state/source-watch.ts). */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
-/** Fingerprints of tables and functions, by `fingerprintKey`. */
+/** Fingerprints of tables, functions and the distribution of a Citus cluster, by `fingerprintKey`. */
 type Fingerprints = ReadonlyMap<string, bigint>;
 
-export type Fingerprinted = { readonly kind: 'table' | 'function' | 'reactions' } & QualifiedName;
+export type Fingerprinted = {
+  readonly kind: 'table' | 'function' | 'reactions' | 'distribution';
+} & QualifiedName;
 
 type Queryable = {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
@@ -36,6 +38,10 @@ const REACTION_PRINT = `select ${sumOver(
 )} + ${sumOver('pg_policy p where pg_catalog.row_security_active(p.polrelid)', hashOf('p', 'p.oid'))} as print`;
 const REACTIONS: Fingerprinted = { kind: 'reactions', schema: '', name: '' };
 
+/** The hash of the distribution of every table that Citus knows. A table that moves to another colocation changes nothing else. */
+const DISTRIBUTION_PRINT = `select ${sumOver('pg_dist_partition p', hashOf('p', 'p.logicalrelid::pg_catalog.oid::int8'))} as print`;
+const DISTRIBUTION: Fingerprinted = { kind: 'distribution', schema: '', name: '' };
+
 const IS_TABLE = "c.relkind in ('r', 'p', 'v', 'm', 'f')";
 const IS_OURS = `n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'pergola', 'pergola_migrations')
   and n.nspname !~ '^pg_(toast_)?temp_'`;
@@ -52,8 +58,8 @@ group by 1, 2, 3
 union all
 select '${REACTIONS.kind}', '${REACTIONS.schema}', '${REACTIONS.name}', (${REACTION_PRINT})::text`;
 
-/** The statement; `$1` is a JSON list of `[kind, schema, name]`. */
-const SUM = `
+/** Returns the statement; `$1` is a JSON list of `[kind, schema, name]`, and `others` are queries of further prints. */
+const sumWith = (others: readonly string[]) => `
 with wanted as materialized (
   select w ->> 0 as kind, w ->> 1 as schema, w ->> 2 as name from pg_catalog.json_array_elements($1::json) w
 )
@@ -70,8 +76,10 @@ select coalesce(sum(print), 0)::text as sum from (
   join pg_catalog.pg_proc p on p.pronamespace = n.oid and p.proname = w.name
   where w.kind = 'function'
   union all
-  ${REACTION_PRINT}
+  ${others.join('\n  union all\n  ')}
 ) prints`;
+const SUM = sumWith([REACTION_PRINT]);
+const SUM_OF_CLUSTER = sumWith([REACTION_PRINT, DISTRIBUTION_PRINT]);
 
 /** Returns the fingerprints of every table and function outside the system schemas. Raises what the client raises. */
 export async function fingerprintsOf(client: Queryable): Promise<Fingerprints> {
@@ -83,17 +91,31 @@ export async function fingerprintsOf(client: Queryable): Promise<Fingerprints> {
   return new Map(prints.map((row) => [fingerprintKey(row), BigInt(row.print ?? 0)]));
 }
 
-/** Reads the sum of the current fingerprints of some objects, and of all triggers and policies, with one statement. An object that does not
- *  exist counts as 0. */
-export async function currentSum(client: Queryable, wanted: readonly Fingerprinted[]): Promise<bigint> {
+/** Returns the fingerprints with that of the distribution of a Citus cluster. */
+export async function withDistribution(prints: Fingerprints, client: Queryable): Promise<Fingerprints> {
+  const { rows } = await client.query(`select print::text from (${DISTRIBUTION_PRINT}) prints`);
+  const { print } = rows[0] as { readonly print: string };
+  return new Map([...prints, [fingerprintKey(DISTRIBUTION), BigInt(print)]]);
+}
+
+/** Reads the sum of the current fingerprints of some objects, of all triggers and policies, and of the distribution in a cluster, with one statement.
+ *  An object that does not exist counts as 0. */
+export async function currentSum(
+  client: Queryable,
+  wanted: readonly Fingerprinted[],
+  isCluster = false,
+): Promise<bigint> {
   const names = wanted.map(({ kind, schema, name }) => [kind, schema, name]);
-  const { rows } = await client.query(SUM, [JSON.stringify(names)]);
+  const { rows } = await client.query(isCluster ? SUM_OF_CLUSTER : SUM, [JSON.stringify(names)]);
   return BigInt((rows[0] as { readonly sum: string }).sum);
 }
 
-/** Returns the sum of the earlier fingerprints of some objects, and of all triggers and policies. */
+/** Returns the sum of the earlier fingerprints of some objects, of all triggers and policies, and of the distribution in a cluster. */
 export function sumOf(prints: Fingerprints, wanted: readonly Fingerprinted[]): bigint {
-  return [...wanted, REACTIONS].reduce((sum, each) => sum + (prints.get(fingerprintKey(each)) ?? 0n), 0n);
+  return [...wanted, REACTIONS, DISTRIBUTION].reduce(
+    (sum, each) => sum + (prints.get(fingerprintKey(each)) ?? 0n),
+    0n,
+  );
 }
 
 function fingerprintKey({ kind, schema, name }: Fingerprinted): string {

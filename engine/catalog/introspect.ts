@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { finish, flatMapped, type Steps } from '../metadata/steps.ts';
 import { distributionsOf, type ReadDistributions, type ShardReader } from './distribution.ts';
-import { fingerprintsOf } from './fingerprint.ts';
+import { fingerprintsOf, withDistribution } from './fingerprint.ts';
 import type {
   Catalog,
   CatalogArgument,
@@ -107,9 +107,10 @@ export async function introspect(
   run: <T>(steps: Steps<T>) => Promise<T> = async (steps) => finish(steps),
 ): Promise<Catalog> {
   // First the fingerprints: what changes in between is then noticed by the next check.
-  const fingerprints = await fingerprintsOf(client);
+  const prints = await fingerprintsOf(client);
   const { rows } = await client.query(STATEMENT);
   const row = await run(readRow((rows[0] as { catalog: string }).catalog));
+  const fingerprints = row.hasCitus ? await withDistribution(prints, client) : prints;
   const distributions = row.hasCitus ? await distributionsOf(client) : NOT_DISTRIBUTED;
   return { ...(await run(readCatalog(row, distributions))), fingerprints };
 }

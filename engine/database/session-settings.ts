@@ -23,6 +23,9 @@ export const SHARDS_ONE_BY_ONE: NamedStatement = {
   text: "select set_config('citus.multi_shard_modify_mode', 'sequential', true)",
 };
 
+/** The same statement as text, for a database that may be no cluster. */
+export const SHARDS_ONE_BY_ONE_IN_CLUSTER = `${SHARDS_ONE_BY_ONE.text} from pg_catalog.pg_extension where extname = 'citus'`;
+
 /** Returns the values of SET_SESSION. */
 export function sessionSettings(session: Session, trace: SpanContext | null = null): string[] {
   return SESSION_SETTINGS.map((setting) => sessionSetting(setting, session, trace));

@@ -100,7 +100,7 @@ export async function runMutation(
   const parts = statements.some(needsFetched) ? statements.flatMap(partsOf) : NO_PARTS;
   const binding = parts.length > 0 ? await withFetched(parts, given, databases) : given;
   const deadline = deadlineAfter(only?.timeLimitMs ?? null);
-  if (statements.length === 1 && only && isSingle(only) && !deadline && !only.needsSession) {
+  if (statements.length === 1 && only && isSingle(only) && !deadline && !needsSetting(only)) {
     const run = plainRun(databases.get(only.source), only.limitMs);
     return [await runOne(run, only, valuesOf(only, binding)).catch(afterCommit)];
   }
@@ -141,6 +141,10 @@ export async function runMutation(
     if (!isOutdated) throw error;
     return inAll();
   });
+}
+
+function needsSetting({ needsSession, isOneByOne }: PreparedStatement): boolean {
+  return needsSession || isOneByOne;
 }
 
 /** The end of a message about an answer that could not be given. */
@@ -216,7 +220,7 @@ function settingsFor(
     ...each(
       SHARDS_ONE_BY_ONE,
       [],
-      sourcesOf(statements.filter(({ isOnCluster }) => isSeveral && isOnCluster)),
+      sourcesOf(statements.filter(({ isOnCluster, isOneByOne }) => isOneByOne || (isSeveral && isOnCluster))),
     ),
   ];
 }
@@ -265,16 +269,25 @@ export async function write(run: Run, statement: PreparedStatement, given: Bindi
   return runOne(run, answer, valuesOf(answer, { ...binding, written: row[0] ?? null }));
 }
 
+/** The words of Postgres for an upsert two of whose objects are the same row. */
+const SECOND_TIME = 'ON CONFLICT DO UPDATE command cannot affect row a second time';
+
 /** Returns the binding of the statement that follows. */
 async function runNestedWrites(run: Run, writes: readonly NestedWrite[], given: Binding): Promise<Binding> {
   const inserted: Row[] = [];
   const written: string[] = [];
+  const keys = new Set<string>();
   let affectedRows = 0;
   for (const nested of writes) {
-    const { unlessInserted, answered } = nested;
+    const { unlessInserted, answered, writesOnce, errorPath } = nested;
     const row = await runOne(run, nested, valuesOf(nested, { ...given, inserted }));
     if (row.length === 0 && unlessInserted) {
       fail('notSupported', { text: unlessInserted.text }, { path: unlessInserted.path });
+    }
+    if (writesOnce && row.length > 0) {
+      const key = JSON.stringify(row.slice(1, answered ?? undefined).map(textOfColumn));
+      if (keys.has(key)) fail('dataException', { text: SECOND_TIME }, { path: errorPath });
+      keys.add(key);
     }
     affectedRows += Number(row[0] ?? 0);
     inserted.push(row.slice(1));

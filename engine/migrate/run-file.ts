@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
 import { oneStatement } from '../database/one-statement.ts';
+import { SHARDS_ONE_BY_ONE_IN_CLUSTER } from '../database/session-settings.ts';
 import { assignedTransactionId } from '../store/intents.ts';
 import { type Migration, StatementsChecksum } from './migration.ts';
 import {
@@ -62,6 +63,7 @@ async function runInTransaction(run: FileRun, migration: Migration, from?: Conti
   let last = 0;
   await client.query('begin');
   try {
+    await client.query(SHARDS_ONE_BY_ONE_IN_CLUSTER);
     if (from) await takeRow(run, from.row, rowOf(migration, 0));
     else await addRow(run, { ...newRow(migration), state: 'running' });
     const transaction = await assignedTransactionId(client);

@@ -3,11 +3,13 @@
  *  Not here: versions and their record (run-file.ts). */
 import type { ClientBase } from 'pg';
 import { oneStatement } from '../database/one-statement.ts';
+import { SHARDS_ONE_BY_ONE_IN_CLUSTER } from '../database/session-settings.ts';
 import { finish } from '../metadata/steps.ts';
 import { migrationSteps, psqlProblem } from './migration.ts';
 import { linesBefore } from './migration-failure.ts';
 
 export async function runStatements(client: ClientBase, text: string, file: string): Promise<void> {
+  await client.query(SHARDS_ONE_BY_ONE_IN_CLUSTER);
   const { statements } = finish(migrationSteps({ version: '0', name: file, file }, text));
   for (let i = 0; i < statements.length; i++) {
     const statement = statements.at(i);

@@ -48,6 +48,8 @@ export type InsertStep = {
   /** Columns whose values later steps take; the step inserts one row then. */
   readonly keeps: readonly string[];
   readonly isAnswered: boolean;
+  /** True when no two such steps may write the same row, which what it keeps identifies. */
+  readonly writesOnce?: true;
   /** The error when the step inserts no row and later steps need its values; null when none does. */
   readonly unlessInserted: { readonly text: string; readonly path: Path } | null;
   /** The path from the root field's argument: `[0, 'author', 'data']`. */

@@ -205,6 +205,29 @@ test('several rows that are returned are inserted one after the other, so that t
   ]);
 });
 
+test('an upsert of several rows keeps their keys, so that none is written twice; one that updates nothing does not', () => {
+  const lookup: DistributionOf = () => keyed(by('id'));
+  const stepsOf = (updateColumns: readonly string[]) => {
+    const insert = ACTIONS['an insert of rows'] as Insert;
+    const target = { kind: 'columns', columns: ['id'] } as const;
+    const onConflict = { target, updateColumns, presets: [], where: TRUE };
+    return mutationQuery({ ...insert, onConflict }, OUTPUTS['rows']!, false, lookup).steps;
+  };
+  for (const { writesOnce, answered } of stepsOf(['title'])) {
+    expect([writesOnce, answered]).toEqual([true, 2]);
+  }
+  for (const { writesOnce, answered } of stepsOf([])) expect([writesOnce, answered]).toEqual([undefined, 1]);
+});
+
+test('a reference table is changed one shard after the other when the statement reads others first', () => {
+  const isOneByOne = (action: Insert | Update | Delete, distribution: RowsDistribution) =>
+    mutationQuery(action, OUTPUTS['rows']!, false, () => keyed(distribution)).isOneByOne;
+  const reads = ACTIONS['an update over a relationship']!;
+  expect(isOneByOne(reads, { kind: 'reference' })).toBe(true);
+  expect(isOneByOne(reads, by('id'))).toBeUndefined();
+  expect(isOneByOne(ACTIONS['an update']!, { kind: 'reference' })).toBeUndefined();
+});
+
 test('RETURNING has columns only, and the check is about the rows that it returned', () => {
   const { write } = mutationQuery(ACTIONS['an insert that fails']!, OUTPUTS['a count']!, false, () =>
     by('id'),

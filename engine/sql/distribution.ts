@@ -134,6 +134,8 @@ class Reads implements TableReader {
     const reads = [...this.#reads.values()];
     if (this.#isCut && reads.some(({ join: on }) => on !== undefined)) return false;
     if (this.some((distribution) => distribution?.kind === 'view')) return false;
+    // Citus joins local tables to reference tables, and not where shards are read as well.
+    if (reads.some((read) => !read.source && this.#placeOf(read) === null)) return false;
     return reads.every((read) => {
       const { join: on } = read;
       if (on === undefined) return true;

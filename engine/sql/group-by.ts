@@ -39,7 +39,7 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
   );
   const from = sql`from ${tableOf(groups, shown, row, aliases)} ${id(row)}${where} group by (${keys})`;
   // The shards of a cluster return their groups one after the other.
-  const carried = allCarried(aliases.form === 'pushed' || isOutside ? terms : []);
+  const carried = allCarried(aliases.mayBeOnShards || isOutside ? terms : []);
   const passes = isOutside ? sql`, ${having} as ${PASSES}` : empty;
   const all = sql`select ${concatenate(jsonObject(pieces))} as "json"${carriedColumns(carried)}${passes} ${from}`;
   const query = isOutside ? groupsThatPass(all, carried, aliases) : sql`${all}${filtered}${order}`;

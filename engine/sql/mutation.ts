@@ -15,7 +15,7 @@ import type {
 } from '../plan/mutation-types.ts';
 import type { Field, Select } from '../plan/query-types.ts';
 import type { RowsDistribution } from '../resolve/distributions.ts';
-import { isOfRow } from '../resolve/own-part.ts';
+import { isOfRow, isOwn } from '../resolve/own-part.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import { SESSION_SETTINGS } from '../resolve/session.ts';
 import { condition, whereClause } from './bool-exp.ts';
@@ -49,6 +49,9 @@ export type MutationQuery = {
   readonly write: Fragment;
   /** One column: the response. It receives the written rows through its `written` leaf. */
   readonly answer: Fragment | null;
+  /** True when a cluster must change its shards one by one, although `write` is the only statement: it changes a reference table after it
+   *  has read shards. */
+  readonly isOneByOne?: true;
 };
 
 /** A column without text that sets the session. It is computed once, with the first row, and so before any trigger that runs after the
@@ -85,7 +88,7 @@ export function mutationQuery(
     return nestedQuery(steps, action, output, distributionOf);
   }
   if (distributionOf) {
-    const steps = rowByRow(action, output);
+    const steps = rowByRow(action, output, distributionOf);
     if (steps) return mutationQuery(steps, output, settings, distributionOf);
     return distributedQuery(action, output, settings, distributionOf);
   }
@@ -118,17 +121,23 @@ export function mutationQuery(
 }
 
 /** Returns an insert into a cluster that returns several rows as one statement for each of them: the shards would return theirs one after the
- *  other, and not in the order of the objects. */
-function rowByRow(action: Insert | Update | Delete, output: MutationOutput): NestedInsert | null {
+ *  other, and not in the order of the objects. As in one statement, no row is updated after another object has written it. */
+function rowByRow(
+  action: Insert | Update | Delete,
+  output: MutationOutput,
+  distributionOf: DistributionOf,
+): NestedInsert | null {
   const returnsRows = output.kind === 'response' && output.fields.some(({ kind }) => kind === 'returning');
   if (action.kind !== 'insert' || action.rows.length < 2 || !returnsRows) return null;
+  const key = action.onConflict?.updateColumns.length ? distributionOf(action.table)?.key : undefined;
   return {
     kind: 'nested-insert',
     table: action.table,
     steps: action.rows.map((row) => ({
       insert: { ...action, rows: [row] },
-      keeps: [],
+      keeps: key ?? [],
       isAnswered: true,
+      ...(key ? { writesOnce: true } : {}),
       unlessInserted: null,
       path: [],
     })),
@@ -154,7 +163,9 @@ function distributedQuery(
     return { columns, joins: joins.clauses(), having };
   });
   const answer = isAnswered ? answerQuery(output, rowType(table), distributionOf) : null;
-  return { steps: [], write: query, answer };
+  const readsFirst = action.kind !== 'insert' && !isOwn(action.where);
+  const isOneByOne = readsFirst && distributionOf(table)?.kind === 'reference';
+  return { steps: [], write: query, answer, ...(isOneByOne ? { isOneByOne } : {}) };
 }
 
 function nestedQuery(

@@ -19,7 +19,7 @@ export const ROW = id('written row');
 /** The verdict over all written rows; null when there are none. */
 export const ALL_PASS = sql`bool_and(${PASSES})`;
 
-export type StepQuery = Pick<InsertStep, 'unlessInserted' | 'path'> & {
+export type StepQuery = Pick<InsertStep, 'unlessInserted' | 'path' | 'writesOnce'> & {
   /** The statement. Its columns are the number of rows, the kept values, the rows as an array when a later step takes them,
    *  and the verdict when there is a check. A step for a single row that is not inserted returns no row at all. */
   readonly statement: Statement;
@@ -32,7 +32,7 @@ export function insertStepQuery(
   statements: StepStatements,
   distributionOf: DistributionOf | null = null,
 ): StepQuery {
-  const { insert, keeps, isAnswered, unlessInserted, path } = step;
+  const { insert, keeps, isAnswered, writesOnce, unlessInserted, path } = step;
   const answered = insert.rows.length === 1 ? 1 + keeps.length : 1;
   return {
     statement: statements.statementOf(step, (one) =>
@@ -41,6 +41,7 @@ export function insertStepQuery(
         : insertStep(one),
     ),
     answered: isAnswered ? answered : null,
+    ...(writesOnce ? { writesOnce } : {}),
     unlessInserted,
     path,
   };

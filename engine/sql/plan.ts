@@ -90,6 +90,8 @@ export type PreparedStatement = Statement & {
   readonly needsSession: boolean;
   /** True when the source is a Citus cluster. */
   readonly isOnCluster: boolean;
+  /** True when a cluster must change its shards one by one for this statement by itself. */
+  readonly isOneByOne: boolean;
 } & StatementLimits;
 
 /** The limits of a role for each of its statements. */
@@ -106,7 +108,7 @@ export type StatementLimits = {
 
 /** One statement of nested writes. Its paths are those of the request. */
 export type NestedWrite = Statement &
-  Pick<StepQuery, 'answered' | 'unlessInserted'> &
+  Pick<StepQuery, 'answered' | 'unlessInserted' | 'writesOnce'> &
   Pick<StatementLimits, 'isByAdministrator'> & {
     readonly errorPath: ErrorPath;
     readonly preparation: Preparation;
@@ -419,7 +421,7 @@ function finishMutation(
   { source, alias, table, mutation, errorPath }: Extract<Draft, { kind: 'mutation' }>,
   options: PrepareOptions,
 ): PreparedStatement {
-  const { steps, write, answer } = mutation;
+  const { steps, write, answer, isOneByOne = false } = mutation;
   const isSingle = steps.length === 0 && !answer;
   const about = { source, roots: [alias], isRead: false, mayShare: mayShare(source, options) };
   const preparations = new Map<string, Preparation>();
@@ -436,6 +438,7 @@ function finishMutation(
     errorPath,
     needsSession: options.reactionTo(source, isSingle ? table : null) === 'during',
     isOnCluster: options.clusterOf(source) !== null,
+    isOneByOne,
     ...options.limits,
   };
   const statement = compile(write);
@@ -445,11 +448,12 @@ function finishMutation(
     ...common,
     preparation: options.prepare(statement.text, about),
     nestedWrites: steps.map((step) => {
-      const { statement: nested, answered, unlessInserted, path } = step;
+      const { statement: nested, answered, writesOnce, unlessInserted, path } = step;
       return {
         ...nested,
         preparation: preparationOf(nested.text),
         answered,
+        ...(writesOnce ? { writesOnce } : {}),
         unlessInserted: unlessInserted && { ...unlessInserted, path: [...errorPath, ...unlessInserted.path] },
         errorPath: [...errorPath, ...path],
         isByAdministrator: options.limits.isByAdministrator,
@@ -497,6 +501,7 @@ function finishQueries(
     errorPath: [],
     needsSession: reactionTo(source, null) !== null,
     isOnCluster: options.clusterOf(source) !== null,
+    isOneByOne: false,
     ...limits,
   };
 }

@@ -89,7 +89,7 @@ export function rowsOf(
 ): Rows {
   const place = filteredTable(select, aliases, origin);
   const { row, table, where } = place;
-  if (aliases.form === 'pushed' && (isLimited(select) || select.orderBy.length > 0)) {
+  if (aliases.mayBeOnShards && (isLimited(select) || select.orderBy.length > 0)) {
     return orderedRows(select, place, aliases, rowPieces);
   }
   if (isLimited(select)) return limitedRows(select, place, aliases, rowPieces);

@@ -81,6 +81,11 @@ export class Aliases {
     return this.#reader.form;
   }
 
+  /** True when shards may return their rows one after the other. A local table may have been distributed since the catalog was read. */
+  get mayBeOnShards(): boolean {
+    return this.form === 'pushed' || this.form === 'local';
+  }
+
   /** True when a subquery must depend on a row outside it. */
   get isAnchored(): boolean {
     return this.#reader.isAnchored;

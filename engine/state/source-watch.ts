@@ -208,9 +208,9 @@ export class SourceWatch {
     }
   }
 
-  async #sumsDiffer(source: Source, { fingerprints }: Catalog): Promise<boolean> {
+  async #sumsDiffer(source: Source, { fingerprints, hasCitus }: Catalog): Promise<boolean> {
     const wanted = trackedIn(source);
-    const sum = await currentSum(this.#options.databaseOf(source), wanted);
+    const sum = await currentSum(this.#options.databaseOf(source), wanted, hasCitus);
     return fingerprints !== undefined && sum !== sumOf(fingerprints, wanted);
   }
 }

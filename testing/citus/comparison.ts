@@ -12,6 +12,8 @@ import { OPERATIONS, type Operation, REFUSALS, type Refusal } from './operations
 import {
   AFTER_DISTRIBUTION,
   BY_SCHEMA,
+  COUNTERS,
+  DISTRIBUTED_FUNCTIONS,
   DISTRIBUTION,
   FUNCTIONS,
   NATIVE,
@@ -70,10 +72,15 @@ export class Comparison {
     // The ids of nodes have the schema of their table.
     const operations = OPERATIONS.filter(({ isRelay }) => this.#sharding === 'by row' || !isRelay);
     for (const [i, operation] of operations.entries()) {
+      const before = await executions(this.#citus!);
       const [expected, actual] = await this.#both((side) => answerOf(side, operation, i + 1));
       yield { name: operation.name, problem: problemOf(expected, actual, operation) };
+      if (isOfOneShard(operation)) {
+        const problem = shardsProblem(before, await executions(this.#citus!));
+        yield { name: `the shards of ${operation.name}`, problem };
+      }
     }
-    for (const operation of operations.filter(isOfOneShard)) {
+    for (const operation of operations.filter(isOfOneShard).filter(isQuery)) {
       yield { name: `the tasks of ${operation.name}`, problem: await tasksProblem(this.#citus!, operation) };
     }
     for (const refusal of this.#sharding === 'by row' ? REFUSALS : [])
@@ -114,8 +121,13 @@ type SideSetUp = {
 };
 
 const PLAIN: SideSetUp = { before: '', distribution: '', rows: ROWS, schema: 'public' };
-const ROWS_APART: SideSetUp = { ...PLAIN, distribution: DISTRIBUTION };
-const SCHEMAS_APART: SideSetUp = { ...PLAIN, before: BY_SCHEMA, schema: TENANT_SCHEMA };
+const ROWS_APART: SideSetUp = {
+  ...PLAIN,
+  before: COUNTERS,
+  distribution: DISTRIBUTION,
+  rows: DISTRIBUTED_FUNCTIONS + ROWS,
+};
+const SCHEMAS_APART: SideSetUp = { ...PLAIN, before: COUNTERS + BY_SCHEMA, schema: TENANT_SCHEMA };
 
 async function openSide(url: string, { before, distribution, rows, schema }: SideSetUp): Promise<Side> {
   const client = new pg.Client(url);
@@ -126,7 +138,7 @@ async function openSide(url: string, { before, distribution, rows, schema }: Sid
     // Citus sends a text of several statements about one shard as one.
     for (const statement of finish(splitSteps(part))) await client.query(statement);
   }
-  const engine = await startTestEngine({ databaseUrl: url });
+  const engine = await startTestEngine({ databaseUrl: url, experimentalFeatures: ['group_by'] });
   const source = inSchema({ tables: TABLES, functions: FUNCTIONS, ...NATIVE }, schema);
   const { status, body } = await replaceMetadata(engine, source);
   if (status !== 200) throw new Error(JSON.stringify(body));
@@ -169,8 +181,29 @@ function inSchema(source: object, schema: string): object {
 
 type Named = { readonly table?: QualifiedName; readonly function?: QualifiedName };
 
-function isOfOneShard({ company, query, isSpread }: Operation): boolean {
-  return company !== undefined && query.startsWith('{') && !isSpread;
+function isOfOneShard({ company, isSpread }: Operation): boolean {
+  return company !== undefined && !isSpread;
+}
+
+function isQuery({ query }: Operation): boolean {
+  return query.startsWith('{');
+}
+
+/** The plans that the coordinator has run so far, by the number of their shards. */
+type Executions = { readonly one: number; readonly several: number };
+
+async function executions({ client }: Side): Promise<Executions> {
+  const { rows } = await client.query<Executions>(
+    `select query_execution_single_shard::int as one, query_execution_multi_shard::int as several
+     from citus_stat_counters where name = current_database()`,
+  );
+  return rows[0] ?? { one: 0, several: 0 };
+}
+
+/** Returns what is wrong unless every plan that has run meanwhile was for one shard. */
+function shardsProblem(before: Executions, after: Executions): string | null {
+  const [one, several] = [after.one - before.one, after.several - before.several];
+  return one > 0 && several === 0 ? null : `${one} plans for one shard, ${several} for several`;
 }
 
 /** Returns what is wrong unless a request of a tenant is one task for one shard, with the tasks of its CTEs. */
@@ -263,10 +296,12 @@ async function firstAnswer(
 function problemOf(
   expected: unknown,
   actual: unknown,
-  { isUnordered }: Pick<Operation, 'isUnordered'>,
+  { isUnordered, isError }: Pick<Operation, 'isUnordered' | 'isError'>,
 ): string | null {
   const form = isUnordered ? asSets : (value: unknown) => value;
-  if (isDeepStrictEqual(form(expected), form(actual))) return null;
+  if (isDeepStrictEqual(form(expected), form(actual))) {
+    return reasonOf(expected) !== null && !isError ? `both answer ${reasonOf(expected)}` : null;
+  }
   return `${reasonOf(actual) ?? short(actual)} instead of ${reasonOf(expected) ?? short(expected)}`;
 }
 

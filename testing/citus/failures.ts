@@ -23,13 +23,15 @@ const FAILING = 1;
 const TIME_LIMIT = 4;
 /** Few shards, so that few are moved to a new worker. */
 const SHARDS = 4;
+/** The time between a client's requests, so that the processor is not the limit and shards are moved quickly. */
+const PAUSE_MS = 20;
 /** The time within which all requests are answered after a failure has ended. */
 const RECOVERY_MS = 15_000;
 
 /** A failure: what is done while the clients run, and the codes of the errors that the tenants of its worker may get. */
 type Failure = {
   readonly name: string;
-  readonly run: (cluster: Cluster, milliseconds: number, client: pg.Client) => Promise<void>;
+  readonly run: (cluster: Cluster, milliseconds: number, database: Opened) => Promise<void>;
   readonly codes: readonly string[];
   /** True when the tenants of other workers may get them, too. */
   readonly isForAll?: true;
@@ -42,7 +44,7 @@ const FAILURES: readonly Failure[] = [
     run: async (cluster, milliseconds) => {
       cluster.kill(FAILING);
       await sleep(milliseconds);
-      cluster.start(FAILING);
+      await cluster.restart(FAILING);
     },
   },
   {
@@ -71,8 +73,8 @@ const FAILURES: readonly Failure[] = [
     name: 'a new worker',
     codes: ['time-limit-exceeded'],
     isForAll: true,
-    run: async (cluster, _milliseconds, client) => {
-      cluster.addWorker();
+    run: async (cluster, _milliseconds, { url, client }) => {
+      await cluster.addWorker(url);
       await client.query("alter system set citus.background_task_queue_interval = '100ms'");
       await client.query('select pg_reload_conf()');
       await client.query('select citus_rebalance_start()');
@@ -81,17 +83,23 @@ const FAILURES: readonly Failure[] = [
   },
 ];
 
-/** Yields the verdict of each failure, which lasts for the given time. */
-export async function* failures(cluster: Cluster, milliseconds: number): AsyncGenerator<FailureVerdict> {
-  const databaseUrl = cluster.url;
-  const client = new pg.Client(databaseUrl);
+/** A database of the cluster, and a connection to it. */
+type Opened = { readonly url: string; readonly client: pg.Client };
+
+/** Yields the verdict of each failure, which lasts for the given time, in a database of the cluster. */
+export async function* failures(
+  cluster: Cluster,
+  url: string,
+  milliseconds: number,
+): AsyncGenerator<FailureVerdict> {
+  const client = new pg.Client(url);
   client.on('error', () => {});
   await client.connect();
   await client.query(`set citus.shard_count = ${SHARDS}`);
   for (const part of [SCHEMA, DISTRIBUTION, AFTER_DISTRIBUTION]) await client.query(part);
   await client.query(`insert into companies select n, 'company ' || n from generate_series(1, ${TENANTS}) n`);
   const engine = await startTestEngine({
-    databaseUrl,
+    databaseUrl: url,
     defaultTimeLimit: TIME_LIMIT,
     log: { observe: () => {}, flush: () => {} },
   });
@@ -104,7 +112,9 @@ export async function* failures(cluster: Cluster, milliseconds: number): AsyncGe
     });
     if (status !== 200) throw new Error(JSON.stringify(body));
     for (let tenant = 1; tenant <= TENANTS; tenant++) lanes.push(await Lane.open(engine, tenant));
-    for (const failure of FAILURES) yield await runFailure(failure, { cluster, milliseconds, client, lanes });
+    for (const failure of FAILURES) {
+      yield await runFailure(failure, { cluster, milliseconds, database: { url, client }, lanes });
+    }
   } finally {
     for (const lane of lanes) lane.close();
     await engine.close();
@@ -115,23 +125,24 @@ export async function* failures(cluster: Cluster, milliseconds: number): AsyncGe
 type Run = {
   readonly cluster: Cluster;
   readonly milliseconds: number;
-  readonly client: pg.Client;
+  readonly database: Opened;
   readonly lanes: readonly Lane[];
 };
 
 async function runFailure(
   { name, run, codes, isForAll }: Failure,
-  { cluster, milliseconds, client, lanes }: Run,
+  { cluster, milliseconds, database, lanes }: Run,
 ): Promise<FailureVerdict> {
+  const { client } = database;
   const failing = await tenantsOf(client, cluster, FAILING);
   const problems: string[] = [];
   let isOver = false;
   const work = lanes.map(async (lane) => {
     lane.begin(isForAll || failing.has(lane.tenant) ? codes : []);
-    while (!isOver) await lane.step();
+    for (; !isOver; await sleep(PAUSE_MS)) await lane.step();
   });
   await sleep(500);
-  await run(cluster, milliseconds, client).catch((error: Error) => problems.push(error.message));
+  await run(cluster, milliseconds, database).catch((error: Error) => problems.push(error.message));
   const recovered = await Promise.all(lanes.map((lane) => lane.recovers(RECOVERY_MS)));
   isOver = true;
   await Promise.all(work);

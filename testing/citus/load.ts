@@ -1,5 +1,5 @@
 /** The processor time of requests to an engine over a Citus cluster with thousands of tenants, beside the same statements from pgbench, and beside the
- *  same requests to an engine over a plain Postgres. In: the cluster and the URL of a plain Postgres. Out: milliseconds of each request, the
+ *  same requests to an engine over a plain Postgres. In: a database of the cluster and one of a plain Postgres. Out: milliseconds of each request, the
  *  medians of alternating rounds. Not here: what is printed of it (docs/pages/speed.ts). PostgreSQL manual, "pgbench". */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { type Engine, startEngine } from '../engine-process.ts';
 import type { Cluster } from './cluster.ts';
 import { processorTimeOf } from './processor-time.ts';
 import { AFTER_DISTRIBUTION, DISTRIBUTION, FUNCTIONS, SCHEMA, TABLES } from './schema.ts';
+import type { Servers } from './worlds.ts';
 
 /** Milliseconds of processor time of one request. */
 export type LoadFigure = {
@@ -76,24 +77,28 @@ insert into ads (company_id, id, campaign_id, name, tags, settings)
 
 export async function load(
   cluster: Cluster,
-  plainUrl: string,
+  { citusUrl, postgresUrl }: Servers,
   folder: string,
 ): Promise<Readonly<Record<string, LoadFigure>>> {
-  await fill(cluster.url, DISTRIBUTION);
-  await fill(plainUrl, '');
+  await fill(citusUrl, DISTRIBUTION);
+  await fill(postgresUrl, '');
   const overCluster = await startEngine({
     ...process.env,
     ...SETTINGS,
-    ENGINE_GRAPHQL_DATABASE_URL: cluster.url,
+    ENGINE_GRAPHQL_DATABASE_URL: citusUrl,
   });
-  const overPlain = await startEngine({ ...process.env, ...SETTINGS, ENGINE_GRAPHQL_DATABASE_URL: plainUrl });
+  const overPlain = await startEngine({
+    ...process.env,
+    ...SETTINGS,
+    ENGINE_GRAPHQL_DATABASE_URL: postgresUrl,
+  });
   try {
     const figures: Record<string, LoadFigure> = {};
     for (const engine of [overCluster, overPlain]) await track(engine);
     for (const each of LOADED) {
       const script = join(folder, 'statement.sql');
       writeFileSync(script, await scriptOf(overCluster, each));
-      figures[each.name] = await measure(each, { cluster, overCluster, overPlain, script });
+      figures[each.name] = await measure(each, { cluster, citusUrl, overCluster, overPlain, script });
     }
     return figures;
   } finally {
@@ -152,20 +157,21 @@ function sessionOf(tenant: number): Readonly<Record<string, string>> {
   return { 'x-engine-role': 'tenant', 'x-engine-company-id': String(tenant) };
 }
 
-type Servers = {
+type Loading = {
   readonly cluster: Cluster;
+  readonly citusUrl: string;
   readonly overCluster: Engine;
   readonly overPlain: Engine;
   readonly script: string;
 };
 
-async function measure(each: Loaded, servers: Servers): Promise<LoadFigure> {
-  const { cluster, overCluster, overPlain, script } = servers;
+async function measure(each: Loaded, loading: Loading): Promise<LoadFigure> {
+  const { cluster, citusUrl, overCluster, overPlain, script } = loading;
   const rounds: Omit<LoadFigure, 'isOfTenant'>[] = [];
   // The first round fills caches.
   for (let round = 0; round <= ROUNDS; round++) {
     const ofCluster = cluster.postmasters();
-    const pgbench = await timeOf(each, ofCluster, () => runPgbench(each, cluster.url, script));
+    const pgbench = await timeOf(each, ofCluster, () => runPgbench(each, citusUrl, script));
     const plainEngine = await timeOf(each, [overPlain.pid], () => send(each, overPlain));
     const before = processorTimeOf(overCluster.pid);
     const ofStatements = await timeOf(each, ofCluster, () => send(each, overCluster));

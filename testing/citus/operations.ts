@@ -9,6 +9,8 @@ export type Operation = {
   readonly company?: number;
   /** True when the request defines no order, so that lists are compared as sets. */
   readonly isUnordered?: true;
+  /** True when Postgres refuses it. */
+  readonly isError?: true;
   /** True when a tenant's rows of it are on several shards. */
   readonly isSpread?: true;
   /** True for a request to the endpoint of Relay. */
@@ -206,6 +208,18 @@ const READS: readonly Operation[] = [
     query: `{ companies(${BY_ID}, limit: 3) { id visits_aggregate { aggregate { count max { id } } } } }`,
   },
   {
+    name: 'an order by local rows of reference rows',
+    query: `{ companies(order_by: [{plan: {notes_aggregate: {count: asc}}}, {id: asc}], limit: 6) { id plan { name notes_aggregate { aggregate { count } } } } }`,
+  },
+  {
+    name: 'limits of each row at three levels that are not colocated',
+    query: `{ plans(${BY_ID}) { id companies(order_by: {id: desc}, limit: 2) { id visits(order_by: {id: desc}, limit: 2) { id company { campaigns(${BY_ID}, limit: 1, offset: 1) { id } } } } } }`,
+  },
+  {
+    name: 'distinct rows of each row that are not colocated',
+    query: `{ companies(${BY_ID}, limit: 5) { id notes(distinct_on: plan_id, order_by: [{plan_id: asc}, {id: desc}]) { id plan_id } } }`,
+  },
+  {
     name: 'local rows of distributed ones',
     query: `{ companies(${BY_ID}, limit: 3) { id notes(${BY_ID}) { id plan { name } } } }`,
   },
@@ -257,6 +271,26 @@ const READS: readonly Operation[] = [
     isSpread: true,
   },
   {
+    name: 'a function on the shard of its argument',
+    query: `{ campaigns_of(args: {company: "3", search: "campaign%"}, ${BY_ID}) { id name label company { name plan { name } } ads(${BY_ID}) { id } } }`,
+  },
+  {
+    name: 'a page and an aggregate of a function on the shard of its argument',
+    query: `{ campaigns_of(args: {company: "5", search: "%"}, order_by: {id: desc}, limit: 2, where: {ads: {name: {_like: "ad 1%"}}}) { id } campaigns_of_aggregate(args: {company: "5", search: "%"}) { aggregate { count sum { budget } } } }`,
+  },
+  {
+    name: 'a function of a tenant on the shard of its argument',
+    query: `{ campaigns_of(args: {company: "12", search: "%"}, ${BY_ID}) { id ads(${BY_ID}) { id } company { visits(${BY_ID}) { id } } } }`,
+    company: 12,
+    isSpread: true,
+  },
+  {
+    name: 'a function of another tenant on the shard of its argument',
+    query: '{ campaigns_of(args: {company: "13", search: "%"}) { id } }',
+    company: 12,
+    isSpread: true,
+  },
+  {
     name: 'an aggregate of a function',
     query:
       '{ search_campaigns_aggregate(args: {search: "campaign 1%"}) { aggregate { count sum { budget } } } }',
@@ -288,12 +322,17 @@ const READS: readonly Operation[] = [
   {
     name: 'groups',
     query:
-      '{ campaigns_group_by(keys: [state], order_by: {state: desc}) { keys { state } aggregate { count sum { budget } } } }',
+      '{ campaigns_group_by(keys: [state], order_by: {keys: {state: desc}}) { keys { state } aggregate { count sum { budget } } } }',
+  },
+  {
+    name: 'groups that pass conditions over relationships',
+    query:
+      '{ campaigns_group_by(keys: [state], order_by: {keys: {state: desc}}, having: {count: {predicate: {_gt: 1}, filter: {ads: {name: {_like: "ad 1%"}}}}}) { keys { state } aggregate { count } } plans_group_by(keys: [name], order_by: {keys: {name: asc}}, limit: 2, having: {count: {predicate: {_gt: 0}, filter: {companies: {visits: {id: {_gt: "9"}}}}}}) { keys { name } } }',
   },
   {
     name: 'groups by the distribution',
     query:
-      '{ campaigns_group_by(keys: [company_id], order_by: {company_id: desc}) { keys { company_id } aggregate { count } } }',
+      '{ campaigns_group_by(keys: [company_id], order_by: {keys: {company_id: desc}}) { keys { company_id } aggregate { count } } }',
   },
   {
     name: 'a connection',
@@ -347,6 +386,7 @@ const WRITES: readonly Operation[] = [
   },
   {
     name: 'an insert for another tenant',
+    isError: true,
     query: 'mutation { insert_campaigns_one(object: {company_id: 6, name: "theirs"}) { name } }',
     company: 5,
   },
@@ -483,7 +523,17 @@ const WRITES: readonly Operation[] = [
   },
   {
     name: 'several mutations, one of which fails',
+    isError: true,
     query: `mutation { a: insert_companies_one(object: {id: 1020, name: "rolled back"}) { id } b: insert_campaigns_one(object: {company_id: 999999, name: "no company"}) { id } }`,
+  },
+  {
+    name: 'a function that writes on the shard of its argument',
+    query: 'mutation { pause_campaigns(args: {company: "17"}, order_by: {id: asc}) { id state } }',
+  },
+  {
+    name: 'a reference table by rows that refer to it',
+    query:
+      'mutation { update_plans(where: {companies: {id: {_eq: "6"}}}, _inc: {monthly: "1"}) { affected_rows } }',
   },
   {
     name: 'a delete over a function of the row',
@@ -500,6 +550,71 @@ const WRITES: readonly Operation[] = [
     name: 'an insert with a function of the row',
     query:
       'mutation { insert_campaigns_one(object: {company_id: 2, name: "labelled"}) { label company { campaigns_aggregate { aggregate { count } } } } }',
+  },
+  {
+    name: 'an insert of several rows of a tenant with relationships',
+    query: `mutation { insert_campaigns(objects: [{company_id: 21, name: "p"}, {company_id: 21, name: "q"}]) { affected_rows returning { name label company { name plan { name } } ads(${BY_ID}) { id } } } }`,
+    company: 21,
+  },
+  {
+    name: 'an upsert of a tenant',
+    query: `mutation { insert_campaigns(objects: [{company_id: 22, id: 221, name: "again"}, {company_id: 22, id: 229, name: "fresh"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { affected_rows returning { id name ads(${BY_ID}) { id } } } }`,
+    company: 22,
+  },
+  {
+    name: 'an upsert of one key twice',
+    isError: true,
+    query: `mutation { insert_campaigns(objects: [{company_id: 3, id: 391, name: "one"}, {company_id: 4, id: 391, name: "other"}, {company_id: 3, id: 391, name: "two"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { affected_rows returning { id name } } }`,
+  },
+  {
+    name: 'an upsert of one key twice without rows',
+    isError: true,
+    query: `mutation { insert_campaigns(objects: [{company_id: 3, id: 392, name: "one"}, {company_id: 3, id: 392, name: "two"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { affected_rows } }`,
+  },
+  {
+    name: 'an upsert of one key twice that does nothing',
+    query: `mutation { insert_campaigns(objects: [{company_id: 3, id: 393, name: "one"}, {company_id: 3, id: 393, name: "two"}], on_conflict: {constraint: campaigns_pkey}) { affected_rows returning { id name } } }`,
+  },
+  {
+    name: 'two upserts of one key in one request',
+    query: `mutation { ${['a', 'b'].map((alias) => `${alias}: insert_campaigns(objects: [{company_id: 3, id: 394, name: "${alias}"}, {company_id: 4, id: 394, name: "${alias}"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { returning { id name } }`).join(' ')} }`,
+  },
+  {
+    name: 'an upsert of one local key twice',
+    isError: true,
+    query: `mutation { insert_notes(objects: [{id: 391, company_id: 3, text: "one"}, {id: 391, company_id: 3, text: "two"}], on_conflict: {constraint: notes_pkey, update_columns: [text]}) { returning { id text } } }`,
+  },
+  {
+    name: 'a nested insert of a tenant',
+    query: `mutation { insert_campaigns_one(object: {company_id: 23, name: "n", ads: {data: [{name: "a", clicks: {data: [{clicked_at: "2026-02-02", price: "1"}]}}, {name: "b"}]}}) { name ads(${BY_ID}) { name clicks_aggregate: clicks(${BY_ID}) { price } } } }`,
+    company: 23,
+  },
+  {
+    name: 'several updates of a tenant',
+    query: `mutation { update_campaigns_many(updates: [{where: {id: {_eq: "241"}}, _set: {state: "x"}}, {where: {ads: {name: {_like: "ad 2%"}}}, _inc: {budget: "1"}}]) { affected_rows returning { id state budget } } }`,
+    company: 24,
+    isUnordered: true,
+  },
+  {
+    name: 'an update by key of a tenant with relationships',
+    query: `mutation { update_campaigns_by_pk(pk_columns: {company_id: "25", id: "251"}, _set: {name: "renamed"}) { name company { name plan { name } campaigns_aggregate { aggregate { count } } } } }`,
+    company: 25,
+  },
+  {
+    name: 'several mutations of a tenant',
+    query: `mutation { a: insert_campaigns_one(object: {company_id: 26, name: "r"}) { name } b: update_campaigns(where: {state: {_eq: "done"}}, _set: {budget: "7"}) { affected_rows } c: delete_clicks(where: {price: {_gt: "5"}}) { affected_rows } }`,
+    company: 26,
+  },
+  {
+    name: 'a delete of a tenant over relationships',
+    query: `mutation { delete_clicks(where: {ad: {campaign: {state: {_eq: "paused"}}}}) { affected_rows returning { id ad { name campaign { label } } } } }`,
+    company: 27,
+    isUnordered: true,
+  },
+  {
+    name: 'a delete by key of a tenant',
+    query: 'mutation { delete_clicks_by_pk(company_id: "28", id: "281111") { id ad { name } } }',
+    company: 28,
   },
 ];
 

@@ -31,6 +31,11 @@ select create_distributed_table('visits', 'id', colocate_with => 'none');
 select citus_schema_distribute('billing');
 `;
 
+/** A statement with which Citus counts the plans for one shard and those for several in later sessions. Citus documentation, "citus_stat_counters". */
+export const COUNTERS = `
+do $$ begin execute format('alter database %I set citus.enable_stat_counters to on', current_database()); end $$;
+`;
+
 /** The schema of a tenant in a cluster that is sharded by schema. */
 export const TENANT_SCHEMA = 'tenant_1';
 
@@ -54,8 +59,19 @@ create table billing.lines (id bigserial primary key, invoice_id bigint not null
 create view running_campaigns as select company_id, id, name, budget from campaigns where state = 'running';
 create function campaign_label(campaign campaigns) returns text immutable language plpgsql
   as $$ begin return campaign.name || ' (' || campaign.state || ')'; end $$;
+create function campaigns_of(company bigint, search text) returns setof campaigns stable language plpgsql
+  as $$ begin return query select * from campaigns where company_id = company and name like search order by id; end $$;
+create function pause_campaigns(company bigint) returns setof campaigns language plpgsql
+  as $$ begin return query update campaigns set state = 'paused' where company_id = company returning *; end $$;
 create function search_campaigns(search text) returns setof campaigns stable language plpgsql
   as $$ begin return query select * from campaigns where name like search order by company_id, id; end $$;
+`;
+
+/** Statements by which the coordinator calls functions on the worker that has the rows of their first argument. */
+export const DISTRIBUTED_FUNCTIONS = `
+select create_distributed_function('campaigns_of(bigint, text)', 'company', colocate_with => 'companies');
+select create_distributed_function('pause_campaigns(bigint)', 'company', colocate_with => 'companies');
+select create_distributed_function('campaign_label(campaigns)');
 `;
 
 export const ROWS = `
@@ -237,4 +253,8 @@ export const NATIVE: object = {
 };
 
 /** The tracked functions. */
-export const FUNCTIONS: readonly object[] = [{ function: named('search_campaigns') }];
+export const FUNCTIONS: readonly object[] = [
+  { function: named('search_campaigns') },
+  { function: named('campaigns_of') },
+  { function: named('pause_campaigns'), configuration: { exposed_as: 'mutation' } },
+];

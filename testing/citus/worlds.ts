@@ -1,5 +1,6 @@
 /** Random worlds of the oracle in the databases of a plain Postgres and of a Citus cluster: their tables, rows and engines, and requests to
  *  them. In: URLs and worlds. Out: engines, answers, the rows of all tables. Not here: what is requested and compared (random.ts, tenants.ts). */
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { EngineError } from '../../engine/errors/engine-error.ts';
 import { answer } from '../../engine/execute/answer.ts';
@@ -28,7 +29,7 @@ export async function* withDatabases<T>(
   count: number,
   use: (urls: readonly string[]) => AsyncGenerator<T>,
 ): AsyncGenerator<T> {
-  const names = Array.from({ length: count }, (_, i) => `w${i}_${process.pid}_${Date.now().toString(36)}`);
+  const names = Array.from({ length: count }, () => `w_${randomUUID().slice(0, 8)}`);
   for (const name of names) await runSql(serverUrl, [`create database ${name}`]);
   try {
     yield* use(names.map((name) => Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href));
@@ -71,7 +72,7 @@ function numbered(sql: string): string {
 }
 
 /** Runs statements on a connection of their own; returns the rows of the last. */
-async function runSql(url: string, statements: readonly string[]): Promise<readonly unknown[]> {
+export async function runSql(url: string, statements: readonly string[]): Promise<readonly unknown[]> {
   const client = new pg.Client(url);
   await client.connect();
   try {
