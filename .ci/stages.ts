@@ -87,7 +87,7 @@ const ALL: readonly Stage[] = [
   ...inTurn([
     { ...ALONE, name: 'e2e-scale', usualMinutes: 8, run: () => endToEnd('e2e-scale', LONG_STORIES) },
     script('pages', { ...SAMPLE, usualMinutes: 4, needs: 'data', args: ['--shared', SHARED] }),
-    script('citus', { ...SAMPLE, usualMinutes: 5, needs: 'citus', args: ['--shared', SHARED] }),
+    script('citus', { ...SAMPLE, usualMinutes: 3, needs: 'citus', args: ['--shared', SHARED] }),
     script('crash', { ...SAMPLE, usualMinutes: 2, args: ['--seed', '1', '--kills', '60'] }),
     script('migrations', { ...SAMPLE, usualMinutes: 2, args: ['--kills', '60'] }),
     script('fuzz', { ...SAMPLE, usualMinutes: 2, args: ['--seed', '1', '--requests', '5000'] }),

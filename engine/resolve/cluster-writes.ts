@@ -40,6 +40,14 @@ export function writesBy(
   return rowsReadBy(where).every((read) => isUnknown(cluster(read.table)));
 }
 
+/** True when Citus plans inserts into the table, and updates existing rows by conditions on their own columns only. */
+export function isPlannedByCitus(
+  cluster: DistributionLookup,
+  { table }: Pick<ResolvedTable, 'table'>,
+): boolean {
+  return !isUnknown(cluster(table));
+}
+
 /** Citus leaves a table that it does not know to Postgres. */
 function isUnknown(distribution: RowsDistribution | null): boolean {
   return distribution === null || (distribution.kind === 'local' && !distribution.isInCluster);

@@ -205,6 +205,7 @@ const DERIVED_TYPES: readonly string[] = [
   'mutation_response',
   'obj_rel_insert_input',
   'on_conflict',
+  'on_conflict_bool_exp',
   'order_by',
   'pk_columns_input',
   'prepend_input',

@@ -54,21 +54,22 @@ export function connectives(type: GraphQLInputObjectType): GraphQLInputFieldConf
   };
 }
 
+/** Returns the condition on existing rows of an upsert in a Citus cluster, which is about columns of the row only. */
+export function ownBoolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  return builder.input(derivedTypeName(table, 'on_conflict_bool_exp'), {
+    description: `Boolean expression on the columns of the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
+    extensions: conditionExtensions,
+    fields: () => ({ ...connectives(ownBoolExp(builder, table)), ...columnConditions(builder, table) }),
+  });
+}
+
 export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
   return builder.input(derivedTypeName(table, 'bool_exp'), {
     description: `Boolean expression to filter rows from the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
     extensions: conditionExtensions,
     fields: () => ({
       ...connectives(boolExp(builder, table)),
-      ...Object.fromEntries(
-        builder.selectableColumns(table).map((column) => [
-          column.graphqlName,
-          {
-            type: comparison(builder, column, table.naming),
-            extensions: inputExtensions({ kind: 'column', column }),
-          },
-        ]),
-      ),
+      ...columnConditions(builder, table),
       ...computedConditions(builder, table),
       ...aggregatePredicates(builder, table),
       ...Object.fromEntries(
@@ -82,6 +83,18 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
       ),
     }),
   });
+}
+
+function columnConditions(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  return Object.fromEntries(
+    builder.selectableColumns(table).map((column) => [
+      column.graphqlName,
+      {
+        type: comparison(builder, column, table.naming),
+        extensions: inputExtensions({ kind: 'column', column }),
+      },
+    ]),
+  );
 }
 
 /** Returns conditions on computed fields: operators for scalars, and for rows a condition that at least one of them satisfies. */

@@ -7,11 +7,11 @@ import {
   GraphQLNonNull,
 } from 'graphql';
 import { targetOf } from '../resolve/access.ts';
-import { updatesConflicts } from '../resolve/cluster-writes.ts';
+import { isPlannedByCitus, updatesConflicts } from '../resolve/cluster-writes.ts';
 import { clusterOf } from '../resolve/distributions.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
 import { derivedTypeName, isGraphqlName } from '../resolve/names.ts';
-import { boolExp } from './bool-exp.ts';
+import { boolExp, ownBoolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { columnEnum, columnInputs, writableColumns } from './columns.ts';
 import { inputExtensions, nullRefused } from './origin.ts';
@@ -69,6 +69,8 @@ export function onConflictInput(builder: SchemaBuilder, table: ResolvedTable): G
 function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType | null {
   const targets = conflictTargets(table);
   if (targets.length === 0) return null;
+  const cluster = clusterOf(builder.model.sources.get(table.source));
+  const condition = cluster && isPlannedByCitus(cluster, table) ? ownBoolExp : boolExp;
   return builder.input(derivedTypeName(table, 'on_conflict'), {
     description: `on_conflict condition type for table "${table.table.name}"`,
     fields: () => ({
@@ -77,7 +79,7 @@ function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputO
         type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(updateColumnEnum(builder, table)))),
         default: { value: [] },
       },
-      where: { type: boolExp(builder, table), extensions: nullRefused },
+      where: { type: condition(builder, table), extensions: nullRefused },
     }),
   });
 }

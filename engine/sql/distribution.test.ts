@@ -308,6 +308,12 @@ describe('Citus cannot plan', () => {
     );
   });
 
+  test('an ordered aggregate over nothing but a call, in which it crashes', () => {
+    const from = { function: { schema: 'public', name: 'authors' }, arguments: [] };
+    const root = rows('author', [int('id')], { from });
+    expect(textOf(root, undistributed)).toBe(textOf(root, null));
+  });
+
   test('a subquery in HAVING, which no statement has', () => {
     const texts = forCluster(ROOTS['groups that pass a condition over relationships']!);
     expect(texts.length).toBeGreaterThan(0);

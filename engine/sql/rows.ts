@@ -89,7 +89,9 @@ export function rowsOf(
 ): Rows {
   const place = filteredTable(select, aliases, origin);
   const { row, table, where } = place;
-  if (aliases.mayBeOnShards && (isLimited(select) || select.orderBy.length > 0)) {
+  // Citus 13.2 crashes in an ordered aggregate over nothing but a function that it calls on a worker, whose rows come in their order.
+  const isCall = aliases.form === 'local' && select.from !== undefined;
+  if (aliases.mayBeOnShards && !isCall && (isLimited(select) || select.orderBy.length > 0)) {
     return orderedRows(select, place, aliases, rowPieces);
   }
   if (isLimited(select)) return limitedRows(select, place, aliases, rowPieces);

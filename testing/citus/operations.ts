@@ -279,6 +279,34 @@ const READS: readonly Operation[] = [
     query: `{ campaigns_of(args: {company: "5", search: "%"}, order_by: {id: desc}, limit: 2, where: {ads: {name: {_like: "ad 1%"}}}) { id } campaigns_of_aggregate(args: {company: "5", search: "%"}) { aggregate { count sum { budget } } } }`,
   },
   {
+    name: 'rows and nodes of a function on the shard of its argument in an order',
+    query: `{ campaigns_of(args: {company: "5", search: "%"}, order_by: {name: desc}) { id } page: campaigns_of(args: {company: "5", search: "%"}, order_by: {name: desc}, limit: 2) { id label } campaigns_of_aggregate(args: {company: "5", search: "%"}, order_by: {name: desc}) { aggregate { count } nodes { id } } }`,
+  },
+  {
+    name: 'rows of a function on the shard of its argument in an order',
+    query: '{ campaigns_of(args: {company: "5", search: "%"}, order_by: {name: desc}) { id } }',
+  },
+  {
+    name: 'a page of a function on the shard of its argument',
+    query:
+      '{ campaigns_of(args: {company: "5", search: "%"}, order_by: {name: desc}, limit: 2, offset: 1) { id } }',
+  },
+  {
+    name: 'nodes of a function on the shard of its argument in an order',
+    query:
+      '{ campaigns_of_aggregate(args: {company: "5", search: "%"}, order_by: {name: desc}) { aggregate { count } nodes { id } } }',
+  },
+  {
+    name: 'nodes of a page of a function on the shard of its argument',
+    query:
+      '{ campaigns_of_aggregate(args: {company: "5", search: "%"}, order_by: {name: desc}, limit: 2) { aggregate { count max { id } } nodes { id } } }',
+  },
+  {
+    name: 'distinct rows of a function on the shard of its argument',
+    query:
+      '{ campaigns_of(args: {company: "5", search: "%"}, distinct_on: state, order_by: [{state: asc}, {id: desc}]) { id state } }',
+  },
+  {
     name: 'a function of a tenant on the shard of its argument',
     query: `{ campaigns_of(args: {company: "12", search: "%"}, ${BY_ID}) { id ads(${BY_ID}) { id } company { visits(${BY_ID}) { id } } } }`,
     company: 12,
@@ -560,6 +588,10 @@ const WRITES: readonly Operation[] = [
     name: 'an upsert of a tenant',
     query: `mutation { insert_campaigns(objects: [{company_id: 22, id: 221, name: "again"}, {company_id: 22, id: 229, name: "fresh"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name]}) { affected_rows returning { id name ads(${BY_ID}) { id } } } }`,
     company: 22,
+  },
+  {
+    name: 'an upsert with a condition on the rows that exist',
+    query: `mutation { insert_campaigns(objects: [{company_id: 3, id: 31, name: "paused only"}, {company_id: 4, id: 41, name: "paused only"}, {company_id: 4, id: 395, name: "fresh"}], on_conflict: {constraint: campaigns_pkey, update_columns: [name], where: {_or: [{state: {_eq: "paused"}}, {_not: {company_id: {_lt: 9}}}]}}) { affected_rows returning { id name } } }`,
   },
   {
     name: 'an upsert of one key twice',

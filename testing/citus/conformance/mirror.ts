@@ -19,7 +19,7 @@ type Sent = {
 /** Errors of what a cluster cannot do: by their code, and for the column by which a table is distributed, which no update sets,
  *  and mutations of views. */
 const REFUSED =
-  /"distribution-unsupported"|names a distributed table|Citus has triggers|does not have permission to update column|not found in type: '\w+_(set|inc)_input'|not found in type: 'mutation_root'/;
+  /"distribution-unsupported"|names a distributed table|Citus has triggers|does not have permission to update column|not found in type: '\w+_(set_input|inc_input|on_conflict_bool_exp)'|not found in type: 'mutation_root'/;
 /** Codes of errors of the database that reach a client of `run_sql`. */
 const DATABASE_ERROR = '"postgres-error"';
 /** The most characters of an answer in a problem. */
