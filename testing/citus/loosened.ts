@@ -10,11 +10,14 @@ export function loosened(world: World): World {
     for (const each of table.relationships) Object.assign(each, { using: 'manual' });
     Object.assign(table, { foreignKeys: [], unique: null, partial: null });
     for (const { permissions } of [...world.roles, world.heir]) {
-      const { insert, update } = permissions.get(table)!;
+      const own = permissions.get(table)!;
+      const { insert, update } = own;
       for (const may of [insert, update]) {
         if (may?.check && looksAround(may.check)) Object.assign(may, { check: EVERYTHING });
       }
-      if (update) Object.assign(update, { columns: update.columns.filter((each) => each !== table.key[0]) });
+      const columns = update?.columns.filter((each) => each !== table.key[0]) ?? [];
+      // A role that may change no column has no updates to choose.
+      Object.assign(own, { update: columns.length > 0 ? Object.assign(update!, { columns }) : null });
     }
   }
   return Object.assign(world, { functions: [] });
