@@ -13,7 +13,11 @@ export function isRoot(): boolean {
 
 /** True when every user may enter the folders above a path. */
 export function isReachable(path: string): boolean {
-  return foldersAbove(path).every((folder) => !existsSync(folder) || (statSync(folder).mode & 0o001) !== 0);
+  return foldersAbove(path).every(isPassable);
+}
+
+function isPassable(folder: string): boolean {
+  return !existsSync(folder) || (statSync(folder).mode & 0o001) !== 0;
 }
 
 function foldersAbove(path: string): readonly string[] {

@@ -34,7 +34,7 @@ export function withTables(draft: Draft, enums: ReadonlySet<string>): Draft {
   });
   // Of two tables with one name, the engine refuses the second: a table keeps its own name.
   const [others, own] = [true, false].map((isOther) =>
-    plain.filter((each) => (each.plain.configuration?.custom_name !== undefined) === isOther),
+    plain.filter((each) => hasOtherName(each) === isOther),
   );
   const start: Tracking = { draft, pending: [...own!, ...others!], reasons: new Map() };
   const { draft: made, pending, reasons } = ATTEMPTS.reduce(attempted, start);
@@ -43,6 +43,10 @@ export function withTables(draft: Draft, enums: ReadonlySet<string>): Draft {
     why: reasons.get(tableKey(table, wishes.source)) ?? 'the engine refuses it',
   }));
   return { ...made, leftOut: [...made.leftOut, ...leftOut] };
+}
+
+function hasOtherName({ plain }: { readonly plain: Table }): boolean {
+  return plain.configuration?.custom_name !== undefined;
 }
 
 /** The tables that the engine has refused so far, with the reasons of the last attempt. */

@@ -162,7 +162,7 @@ class ImpliedConditions {
     if (condition.kind === 'true') return true;
     if (condition.kind === 'and') return condition.all.every((each) => this.#isImplied(each, row));
     if (!isPlain(condition)) return false;
-    if (row.holds.some((known) => JSON.stringify(known) === JSON.stringify(condition))) return true;
+    if (row.holds.some((known) => isEqual(known, condition))) return true;
     if (condition.kind !== 'related' || !row.reached) return false;
     const { join, from } = row.reached;
     return (
@@ -237,6 +237,10 @@ function isFixed(right: Operand): boolean {
 function isFixedLeaf(leaf: Leaf): boolean {
   if (leaf.kind === 'list') return leaf.items.every(isFixedLeaf);
   return leaf.kind === 'constant' || leaf.kind === 'session';
+}
+
+function isEqual(known: Predicate, condition: Predicate): boolean {
+  return JSON.stringify(known) === JSON.stringify(condition);
 }
 
 /** True when each pair of joined columns has one type, so that `=` means the same in both directions and in the key's constraint. */
