@@ -45,7 +45,7 @@ const MOST_FAILURES_SHOWN = 8;
 
 /** The settings that several stages share: the light ones beside the cluster, samples, and samples that measure time. */
 const FIRST = { phase: 1, cores: 0.5 } as const;
-const SAMPLE = { phase: 4, cores: 1, isSample: true } as const;
+const SAMPLE = { phase: 3, cores: 1, isSample: true } as const;
 const ALONE = { ...SAMPLE, isAlone: true } as const;
 
 const running = new Map<string, { readonly child: ChildProcess; readonly since: number }>();
@@ -66,8 +66,7 @@ const STORIES = globSync(['deploy/e2e/*.e2e.ts', 'deploy/argocd/health.test.ts']
   .filter((file) => !LONG_STORIES.includes(file));
 
 /** First the stories on the cluster, which wait a lot, with black-box tests beside them; then every test, by itself, since both have time
- *  limits; then the gate of speed, by itself as well; then samples, as far as there is time. `npm run crash` and its like are longer, and
- *  take another seed each time. */
+ *  limits; then samples, as far as there is time. `npm run crash` and its like are longer, and take another seed each time. */
 const ALL: readonly Stage[] = [
   { name: 'e2e', phase: 1, cores: 1, usualMinutes: 14, run: () => endToEnd('e2e', STORIES) },
   script('conformance', {
@@ -83,7 +82,6 @@ const ALL: readonly Stage[] = [
   { ...FIRST, name: 'helm-lint', usualMinutes: 1, run: helmLint },
   script('faults', { ...FIRST, usualMinutes: 6, args: ['--seed', '1', '--runs', '200'] }),
   { name: 'unit', phase: 2, cores: 2, usualMinutes: 25, run: unit },
-  script('speed', { ...ALONE, phase: 3, usualMinutes: 6 }),
   ...inTurn([
     { ...ALONE, name: 'e2e-scale', usualMinutes: 8, run: () => endToEnd('e2e-scale', LONG_STORIES) },
     script('pages', { ...SAMPLE, usualMinutes: 4, needs: 'data', args: ['--shared', SHARED] }),
@@ -100,6 +98,7 @@ const ALL: readonly Stage[] = [
   ]),
   ...inTurn([
     script('init', { ...ALONE, usualMinutes: 1, needs: 'data', args: ['--shared', SHARED] }),
+    script('speed', { ...ALONE, usualMinutes: 6 }),
     script('attack', { ...ALONE, usualMinutes: 10 }),
   ]),
 ];
