@@ -23,7 +23,7 @@ export const SHARDS_ONE_BY_ONE: NamedStatement = {
   text: "select set_config('citus.multi_shard_modify_mode', 'sequential', true)",
 };
 
-/** The same statement as text, for a database that may be no cluster. */
+/** The text of SHARDS_ONE_BY_ONE for a database that may be no cluster, where it changes nothing. */
 export const SHARDS_ONE_BY_ONE_IN_CLUSTER = `${SHARDS_ONE_BY_ONE.text} from pg_catalog.pg_extension where extname = 'citus'`;
 
 /** Returns the values of SET_SESSION. */

@@ -16,7 +16,7 @@ export type Propagator = (typeof PROPAGATORS)[number];
 /** Request headers by lower-case name. */
 export type TraceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Without an agent, the exporter uses the connections of the library. */
+/** The collector, and how traces are sent to it. The exporter uses connections of its library where there is no agent. */
 export type ExporterOptions = OtlpTarget & {
   readonly propagators: readonly Propagator[];
   readonly batchSize: number;

@@ -78,7 +78,7 @@ export type PassInputs = {
 
 /** The most new resources of a pass. A change of another resource waits for the end of the pass before it, so there are as many as take about
  *  `PASS_MS` at the pace of an earlier pass. */
-const MOST_NEW = { least: 50, first: 50, most: 1000 };
+const MOST_NEW = { least: 50, most: 1000 };
 const PASS_MS = 300;
 /** The most edited resources that a pass takes before the rest. */
 const MOST_EDITS = 100;
@@ -141,7 +141,7 @@ export function mostNewIn({ pace }: PassState, { options }: PassInputs): number 
 
 /** Returns the most new resources of the next pass. */
 export function mostNewAt(pace: Pace | undefined): number {
-  if (!pace) return MOST_NEW.first;
+  if (!pace) return MOST_NEW.least;
   const fitting = Math.round((pace.count * PASS_MS) / Math.max(pace.tookMs, 1));
   return Math.min(Math.max(fitting, MOST_NEW.least), MOST_NEW.most);
 }

@@ -171,9 +171,9 @@ async function decideFirst(
   return (known && decideIncrementally(known, observation, isForEdits)) ?? decideOnAll(observation);
 }
 
-/** True when the engine is asked which changes fit before they are written: after a refusal, after one that left something out as
- *  long as more resources wait, and for deletions of many tables, since some are often named by what stays. A refused write costs as much as the question, and an edit would
- *  wait for both. */
+/** True when the engine is asked which changes fit before they are written: after a refusal, after a pass that left something out as long
+ *  as more resources wait, and for deletions of many tables, since some are often named by what stays. A refused write costs as much as the
+ *  question, and an edit would wait for both. */
 function needsAdmission(
   { scope, decided }: DecidedIn,
   { policies }: ReconcileOptions,

@@ -40,10 +40,7 @@ export function transitionsOf(
     // The restoration is also a write, which needs no Event of its own.
     const rest = transitionsOf(
       before,
-      {
-        ...after,
-        ...(before?.lastAppliedTime === undefined ? {} : { lastAppliedTime: before.lastAppliedTime }),
-      },
+      { ...after, ...lastApplied(before) },
       { ...options, corrected: undefined },
     );
     return [restored, ...rest];
@@ -63,6 +60,10 @@ function consistencyOf(before: CrStatus | undefined, after: CrStatus): readonly 
   const [was, is] = [find(before, 'MetadataConsistent'), find(after, 'MetadataConsistent')];
   if (!was || !is || was.status === is.status) return [];
   return [{ ...transitionFor(is), type: is.status === 'True' ? 'Normal' : 'Warning' }];
+}
+
+function lastApplied(status: CrStatus | undefined): Pick<CrStatus, 'lastAppliedTime'> {
+  return status?.lastAppliedTime === undefined ? {} : { lastAppliedTime: status.lastAppliedTime };
 }
 
 /** True when the resource is applied and nothing was written for it. */
